@@ -13,9 +13,7 @@ namespace {
 constexpr std::size_t padded = 4096;
 
 ucs_status_t create(const world& in, const std::vector<std::byte>& address) {
-    ucp_ep_params_t options{};
-    options.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS;
-    options.address = reinterpret_cast<const ucp_address_t*>(address.data());
+    const ucp_ep_params_t options = ep_params_for(address.data());
     ucp_ep_h ep = nullptr;
     const ucs_status_t status = ucp_ep_create(in.sender, &options, &ep);
     if (status == UCS_OK) in.close(ep, true);
@@ -75,12 +73,7 @@ TEST_CASE("an address is not read beyond its end") {
     const auto address = address_of(in.receiver);
     const guarded_memory memory(address.size());
     std::memcpy(memory.get(), address.data(), address.size());
-    ucp_ep_params_t options{};
-    options.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS;
-    options.address = static_cast<const ucp_address_t*>(memory.get());
-    ucp_ep_h ep = nullptr;
-    CHECK(ucp_ep_create(in.sender, &options, &ep) == UCS_OK);
-    in.close(ep);
+    in.close(create_ep(in.sender, ep_params_for(memory.get())));
 }
 
 TEST_CASE("random bytes are refused as an address") {

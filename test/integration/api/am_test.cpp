@@ -90,38 +90,20 @@ struct handler {
 
     void install(ucp_worker_h target, unsigned handler_id = id, std::uint32_t flags = 0) {
         worker = target;
-        ucp_am_handler_param_t param{};
-        param.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_CB |
-                           UCP_AM_HANDLER_PARAM_FIELD_ARG | UCP_AM_HANDLER_PARAM_FIELD_FLAGS;
-        param.id = handler_id;
-        param.flags = flags;
-        param.cb = call;
-        param.arg = this;
-        REQUIRE(ucp_worker_set_am_recv_handler(target, &param) == UCS_OK);
+        set_am_handler(target, handler_id, call, this, flags);
     }
 };
-
-void remove_handler(ucp_worker_h from, unsigned handler_id) {
-    ucp_am_handler_param_t param{};
-    param.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_CB;
-    param.id = handler_id;
-    REQUIRE(ucp_worker_set_am_recv_handler(from, &param) == UCS_OK);
-}
 
 ucs_status_ptr_t send(ucp_ep_h ep, const std::vector<std::byte>& header,
                       const std::vector<std::byte>& data, std::uint32_t flags = 0,
                       unsigned handler_id = id) {
-    params options;
-    options.flag(UCP_OP_ATTR_FIELD_FLAGS).flags = flags;
+    const params options = params().flags_of_call(flags);
     return ucp_am_send_nbx(ep, handler_id, header.data(), header.size(), data.data(), data.size(),
                            &options);
 }
 
 std::size_t max_header(ucp_worker_h worker) {
-    ucp_worker_attr_t attr{};
-    attr.field_mask = UCP_WORKER_ATTR_FIELD_MAX_AM_HEADER;
-    REQUIRE(ucp_worker_query(worker, &attr) == UCS_OK);
-    return attr.max_am_header;
+    return attributes_of(worker, UCP_WORKER_ATTR_FIELD_MAX_AM_HEADER).max_am_header;
 }
 
 }  // namespace
@@ -176,35 +158,27 @@ TEST_CASE("an active message delivers its complete header and data with every pr
 
 TEST_CASE("messages of one endpoint reach their handlers in order") {
     const world in(for_messages());
-    struct log {
-        std::vector<unsigned> numbers;
-    } seen;
-    ucp_am_handler_param_t param{};
-    param.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_CB |
-                       UCP_AM_HANDLER_PARAM_FIELD_ARG;
-    param.id = id;
-    param.arg = &seen;
-    param.cb = [](void* arg, const void* header, std::size_t, void*, std::size_t,
-                  const ucp_am_recv_param_t*) {
+    std::vector<unsigned> seen;
+    const auto note_number = [](void* arg, const void* header, std::size_t, void*, std::size_t,
+                                const ucp_am_recv_param_t*) {
         unsigned number;
         std::memcpy(&number, header, sizeof number);
-        static_cast<log*>(arg)->numbers.push_back(number);
+        static_cast<std::vector<unsigned>*>(arg)->push_back(number);
         return UCS_OK;
     };
-    REQUIRE(ucp_worker_set_am_recv_handler(in.receiver, &param) == UCS_OK);
+    set_am_handler(in.receiver, id, note_number, &seen);
     constexpr unsigned count = 2000;
     std::vector<unsigned> headers(count);
     std::vector<ucs_status_ptr_t> sending;
     const auto data = filled(300);
-    params options;
-    options.flag(UCP_OP_ATTR_FIELD_FLAGS).flags = UCP_AM_SEND_FLAG_EAGER;
+    const params options = params().flags_of_call(UCP_AM_SEND_FLAG_EAGER);
     for (unsigned i = 0; i < count; ++i) {
         headers[i] = i;
         sending.push_back(ucp_am_send_nbx(in.ep, id, &headers[i], sizeof headers[i], data.data(),
                                           i % 3 == 0 ? 0 : data.size(), &options));
     }
-    REQUIRE(in.progress_until([&] { return seen.numbers.size() == count; }));
-    CHECK(seen.numbers == headers);
+    REQUIRE(in.progress_until([&] { return seen.size() == count; }));
+    CHECK(seen == headers);
     for (ucs_status_ptr_t each : sending)
         CHECK(in.finish(each) == UCS_OK);
 }
@@ -281,8 +255,7 @@ TEST_CASE("rendezvous data is received later, dropped, or refused with a status"
         got.result = UCS_INPROGRESS;
         const ucs_status_ptr_t sending = send(in.ep, filled(4), data, UCP_AM_SEND_FLAG_RNDV);
         REQUIRE(in.progress_until([&] { return got.calls == 1; }));
-        for (int i = 0; i < 1000; ++i)
-            in.progress();
+        in.progress_often(1000);
         REQUIRE(UCS_PTR_IS_PTR(sending));
         CHECK(ucp_request_check_status(sending) == UCS_INPROGRESS);
         got.receive(got.kept);
@@ -335,8 +308,7 @@ TEST_CASE("rendezvous data of a closed sender cannot be received, and nothing ha
     in.close(in.ep, true);
     in.ep = nullptr;
     CHECK(in.finish(sending) == UCS_ERR_CANCELED);
-    for (int i = 0; i < 10'000; ++i)
-        in.progress();
+    in.progress_often(10'000);
     got.receive(got.kept);
     CHECK(in.finish(got.receiving) == UCS_ERR_CONNECTION_RESET);
 }
@@ -406,8 +378,8 @@ TEST_CASE(
     REQUIRE(in.progress_until([&] { return second.calls == 1; }));
     CHECK(first.calls == 1);
     captured_output output;
-    remove_handler(in.receiver, 65535);
-    remove_handler(in.receiver, 7);  // was never set
+    set_am_handler(in.receiver, 65535, nullptr, nullptr);
+    set_am_handler(in.receiver, 7, nullptr, nullptr);  // was never set
     CHECK(in.finish(send(in.ep, {}, filled(8), 0, 65535)) == UCS_OK);
     CHECK(in.finish(send(in.ep, {}, filled(80'000), UCP_AM_SEND_FLAG_EAGER, 7)) == UCS_OK);
     // A rendezvous sender receives the error.
@@ -464,7 +436,6 @@ TEST_CASE("the older send functions deliver data to the older handlers") {
 TEST_CASE("invalid parameters of active messages are refused with a log line") {
     const world in(for_messages());
     captured_output output;
-    const params none;
     const std::vector<std::byte> longer(max_header(in.sender) + 1);
     CHECK(UCS_PTR_RAW_STATUS(ucp_am_send_nbx(in.ep, id, longer.data(), longer.size(), nullptr, 0,
                                              &none)) == UCS_ERR_INVALID_PARAM);

@@ -21,8 +21,6 @@ using namespace api;
 
 namespace {
 
-constexpr ucp_tag_t all_bits = ~ucp_tag_t{0};
-
 struct address {
     sockaddr_storage storage{};
     [[nodiscard]] ucs_sock_addr_t c() const {
@@ -88,12 +86,44 @@ struct errors {
     }
 };
 
-ucp_ep_params_t params_with(errors& seen_errors) {
+ucp_ep_params_t client_params(errors& seen_errors, const address& target, unsigned flags = 0) {
     ucp_ep_params_t params{};
-    params.field_mask = UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE | UCP_EP_PARAM_FIELD_ERR_HANDLER;
+    params.field_mask = UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE | UCP_EP_PARAM_FIELD_ERR_HANDLER |
+                        UCP_EP_PARAM_FIELD_SOCK_ADDR | UCP_EP_PARAM_FIELD_FLAGS;
     params.err_mode = UCP_ERR_HANDLING_MODE_PEER;
     params.err_handler = {errors::record, &seen_errors};
+    params.sockaddr = target.c();
+    params.flags = UCP_EP_PARAMS_FLAGS_CLIENT_SERVER | flags;
     return params;
+}
+
+ucp_ep_params_t server_params(errors& seen_errors, ucp_conn_request_h request) {
+    ucp_ep_params_t params{};
+    params.field_mask = UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE | UCP_EP_PARAM_FIELD_ERR_HANDLER |
+                        UCP_EP_PARAM_FIELD_CONN_REQUEST;
+    params.err_mode = UCP_ERR_HANDLING_MODE_PEER;
+    params.err_handler = {errors::record, &seen_errors};
+    params.conn_request = request;
+    return params;
+}
+
+ucp_listener_params_t listener_params(const address& local_address,
+                                      ucp_listener_conn_callback_t on_request, void* arg) {
+    ucp_listener_params_t params{};
+    params.field_mask = UCP_LISTENER_PARAM_FIELD_SOCK_ADDR | UCP_LISTENER_PARAM_FIELD_CONN_HANDLER;
+    params.sockaddr = local_address.c();
+    params.conn_handler = {on_request, arg};
+    return params;
+}
+
+void ignore_request(ucp_conn_request_h, void*) {}
+
+// Returns the address of the client that has sent the request.
+address address_of(ucp_conn_request_h request) {
+    ucp_conn_request_attr_t attr{};
+    attr.field_mask = UCP_CONN_REQUEST_ATTR_FIELD_CLIENT_ADDR;
+    REQUIRE(ucp_conn_request_query(request, &attr) == UCS_OK);
+    return {attr.client_address};
 }
 
 // A worker with a listener, and another worker from which clients connect.
@@ -103,16 +133,10 @@ public:
         : context(make_context(options)),
           server(make_worker(context, options)),
           client(make_client(options)) {
-        ucp_listener_params_t params{};
-        params.field_mask =
-            UCP_LISTENER_PARAM_FIELD_SOCK_ADDR | UCP_LISTENER_PARAM_FIELD_CONN_HANDLER;
-        params.sockaddr = local_address.c();
-        params.conn_handler = {[](ucp_conn_request_h request, void* arg) {
-                                   static_cast<service*>(arg)->requests.push_back(request);
-                               },
-                               this};
-        REQUIRE(ucp_listener_create(server, &params, &listener) == UCS_OK);
-        server_address = address_of_listener();
+        const auto note_request = [](ucp_conn_request_h request, void* arg) {
+            static_cast<service*>(arg)->requests.push_back(request);
+        };
+        listen(listener_params(local_address, note_request, this));
     }
     ~service() { end(); }
     service(const service&) = delete;
@@ -136,13 +160,13 @@ public:
         if (listener != nullptr) ucp_listener_destroy(listener);
         listener = nullptr;
     }
-    [[nodiscard]] address address_of_listener() const {
+    void listen(const ucp_listener_params_t& params) {
+        stop_listening();
+        REQUIRE(ucp_listener_create(server, &params, &listener) == UCS_OK);
         ucp_listener_attr_t attr{};
         attr.field_mask = UCP_LISTENER_ATTR_FIELD_SOCKADDR;
         REQUIRE(ucp_listener_query(listener, &attr) == UCS_OK);
-        address local_address;
-        local_address.storage = attr.sockaddr;
-        return local_address;
+        server_address = {attr.sockaddr};
     }
 
     unsigned progress() const override {
@@ -152,13 +176,7 @@ public:
     }
     [[nodiscard]] ucp_ep_h connect(errors& seen_errors, const address& target,
                                    unsigned flags = 0) const {
-        ucp_ep_params_t params = params_with(seen_errors);
-        params.field_mask |= UCP_EP_PARAM_FIELD_SOCK_ADDR | UCP_EP_PARAM_FIELD_FLAGS;
-        params.sockaddr = target.c();
-        params.flags = UCP_EP_PARAMS_FLAGS_CLIENT_SERVER | flags;
-        ucp_ep_h ep = nullptr;
-        REQUIRE(ucp_ep_create(client, &params, &ep) == UCS_OK);
-        return ep;
+        return create_ep(client, client_params(seen_errors, target, flags));
     }
     [[nodiscard]] ucp_ep_h connect(errors& seen_errors) const {
         return connect(seen_errors, server_address);
@@ -172,28 +190,10 @@ public:
     }
     [[nodiscard]] ucp_ep_h accept(errors& seen_errors, ucp_conn_request_h request,
                                   ucp_worker_h worker = nullptr) const {
-        ucp_ep_params_t params = params_with(seen_errors);
-        params.field_mask |= UCP_EP_PARAM_FIELD_CONN_REQUEST;
-        params.conn_request = request;
-        ucp_ep_h ep = nullptr;
-        REQUIRE(ucp_ep_create(worker == nullptr ? server : worker, &params, &ep) == UCS_OK);
-        return ep;
-    }
-    // Sends a word from one end to the other and checks it.
-    void check_word(ucp_ep_h from, ucp_worker_h to, std::uint64_t word) const {
-        std::uint64_t got = 0;
-        const params none;
-        const auto receive = ucp_tag_recv_nbx(to, &got, sizeof got, word, all_bits, &none);
-        CHECK(finish(ucp_tag_send_nbx(from, &word, sizeof word, word, &none)) == UCS_OK);
-        CHECK(finish(receive) == UCS_OK);
-        CHECK(got == word);
+        return create_ep(worker == nullptr ? server : worker, server_params(seen_errors, request));
     }
     void close(ucp_ep_h endpoint, bool force = false) const {
-        params options;
-        if (force) {
-            options.flag(UCP_OP_ATTR_FIELD_FLAGS);
-            options.flags = UCP_EP_CLOSE_FLAG_FORCE;
-        }
+        const params options = params().flags_of_call(UCP_EP_CLOSE_FLAG_FORCE, force);
         finish(ucp_ep_close_nbx(endpoint, &options));
     }
     // Connects without the library and sends bytes that are not a valid request.
@@ -245,6 +245,10 @@ struct endpoint_pair {
         : in(target),
           client(in.connect(client_errors)),
           server(in.accept(server_errors, in.await_request())) {}
+    void close() const {
+        in.close(client);
+        in.close(server);
+    }
     service& in;
     errors client_errors;
     errors server_errors;
@@ -267,6 +271,13 @@ std::size_t count(const std::string& text, std::string_view part) {
     return found;
 }
 
+// Checks that the service accepts a client, which can send.
+void check_serves(service& in) {
+    const endpoint_pair good(in);
+    in.exchange(good.client, in.server, 8, 1);
+    good.close();
+}
+
 // For cases that CTest runs separately. CTest recognizes this line as a skip.
 void skip(const char* reason) {
     std::printf("SKIP: %s\n", reason);
@@ -287,8 +298,8 @@ void check_both_directions(const char* listen_ip, const char* loopback) {
     CHECK(in.server_address.port() != 0);
     in.server_address = with_port(any_port(loopback), in.server_address.port());
     endpoint_pair both(in);
-    in.check_word(both.client, in.server, 1);
-    in.check_word(both.server, in.client, 2);
+    in.exchange(both.client, in.server, 8, 1);
+    in.exchange(both.server, in.client, 8, 2);
     CHECK(both.client_errors.calls == 0);
     CHECK(both.server_errors.calls == 0);
     in.close(both.client);
@@ -327,7 +338,6 @@ TEST_CASE("a client tries the next transport if it finds no server", "[cm]") {
     REQUIRE(progress_both_until([&] { return !server.requests.empty(); }));
     const ucp_ep_h accepted = server.accept(server_errors, server.requests.front());
     std::uint64_t word = 7, got = 0;
-    const params none;
     const auto receive = ucp_tag_recv_nbx(other.client, &got, sizeof got, 3, all_bits, &none);
     const auto send = ucp_tag_send_nbx(accepted, &word, sizeof word, 3, &none);
     REQUIRE(progress_both_until([&] { return got == 7; }));
@@ -343,21 +353,14 @@ TEST_CASE("clients and servers need a common transport for connecting", "[cm]") 
     service in(any_port(), configured({{"SOCKADDR_TLS_PRIORITY", "tcp"}}));
     const ucp_context_h context = make_context(configured({{"SOCKADDR_TLS_PRIORITY", "rdmacm"}}));
     const ucp_worker_h worker = make_worker(context);
-    ucp_listener_params_t listener_params{};
-    listener_params.field_mask =
-        UCP_LISTENER_PARAM_FIELD_SOCK_ADDR | UCP_LISTENER_PARAM_FIELD_CONN_HANDLER;
     const address local_address = any_port();
-    listener_params.sockaddr = local_address.c();
-    listener_params.conn_handler = {[](ucp_conn_request_h, void*) {}, nullptr};
+    const ucp_listener_params_t listening = listener_params(local_address, ignore_request, nullptr);
     errors seen_errors;
-    ucp_ep_params_t ep_params = params_with(seen_errors);
-    ep_params.field_mask |= UCP_EP_PARAM_FIELD_SOCK_ADDR | UCP_EP_PARAM_FIELD_FLAGS;
-    ep_params.sockaddr = in.server_address.c();
-    ep_params.flags = UCP_EP_PARAMS_FLAGS_CLIENT_SERVER;
+    const ucp_ep_params_t ep_params = client_params(seen_errors, in.server_address);
     captured_output output;
     ucp_listener_h listener = nullptr;
     ucp_ep_h ep = nullptr;
-    CHECK(ucp_listener_create(worker, &listener_params, &listener) == UCS_ERR_UNREACHABLE);
+    CHECK(ucp_listener_create(worker, &listening, &listener) == UCS_ERR_UNREACHABLE);
     CHECK(ucp_ep_create(worker, &ep_params, &ep) == UCS_ERR_UNREACHABLE);
     CHECK(count(output.text(), "UCX_SOCKADDR_TLS_PRIORITY has rdmacm only") == 2);
     ucp_worker_destroy(worker);
@@ -371,7 +374,6 @@ TEST_CASE(
     service in;
     errors seen_errors;
     const ucp_ep_h ep = in.connect(seen_errors);
-    const params none;
     const std::size_t lengths[] = {0, 8, 300, 20'000, 300'000, 2'000'000};
     std::vector<std::vector<std::byte>> data, into;
     std::vector<ucs_status_ptr_t> sends;
@@ -402,32 +404,27 @@ TEST_CASE("endpoints know the socket addresses, and the server knows the client'
     const ucp_ep_h client = in.connect(client_errors, in.server_address,
                                        sends_id ? UCP_EP_PARAMS_FLAGS_SEND_CLIENT_ID : 0);
     ucp_conn_request_h request = in.await_request();
+    const address requester = address_of(request);
     ucp_conn_request_attr_t request_attr{};
-    request_attr.field_mask = UCP_CONN_REQUEST_ATTR_FIELD_CLIENT_ADDR;
-    REQUIRE(ucp_conn_request_query(request, &request_attr) == UCS_OK);
-    request_attr.field_mask |= UCP_CONN_REQUEST_ATTR_FIELD_CLIENT_ID;
+    request_attr.field_mask =
+        UCP_CONN_REQUEST_ATTR_FIELD_CLIENT_ADDR | UCP_CONN_REQUEST_ATTR_FIELD_CLIENT_ID;
     CHECK(ucp_conn_request_query(request, &request_attr) ==
           (sends_id ? UCS_OK : UCS_ERR_UNSUPPORTED));
     if (sends_id) CHECK(request_attr.client_id == 4711);
     const ucp_ep_h server = in.accept(server_errors, request);
-    in.check_word(client, in.server, 5);
+    in.exchange(client, in.server, 8, 5);
 
     const auto addresses = [](ucp_ep_h ep) {
         ucp_ep_attr_t attr{};
         attr.field_mask = UCP_EP_ATTR_FIELD_LOCAL_SOCKADDR | UCP_EP_ATTR_FIELD_REMOTE_SOCKADDR;
         REQUIRE(ucp_ep_query(ep, &attr) == UCS_OK);
-        std::pair<address, address> both;
-        both.first.storage = attr.local_sockaddr;
-        both.second.storage = attr.remote_sockaddr;
-        return both;
+        return std::pair<address, address>({attr.local_sockaddr}, {attr.remote_sockaddr});
     };
     const auto [client_local, client_remote] = addresses(client);
     const auto [server_local, server_remote] = addresses(server);
     CHECK(client_remote == in.server_address);
     CHECK(server_local == in.server_address);
     CHECK(server_remote == client_local);
-    address requester;
-    requester.storage = request_attr.client_address;
     CHECK(requester == client_local);
     in.close(client);
     in.close(server);
@@ -438,22 +435,13 @@ TEST_CASE("a client can choose its local address", "[cm]") {
     service in(any_port("0.0.0.0"));
     in.server_address = with_port(any_port(), in.server_address.port());
     errors seen_errors;
-    ucp_ep_params_t params = params_with(seen_errors);
-    params.field_mask |= UCP_EP_PARAM_FIELD_SOCK_ADDR | UCP_EP_PARAM_FIELD_FLAGS |
-                         UCP_EP_PARAM_FIELD_LOCAL_SOCK_ADDR;
-    params.sockaddr = in.server_address.c();
-    params.flags = UCP_EP_PARAMS_FLAGS_CLIENT_SERVER;
+    ucp_ep_params_t params = client_params(seen_errors, in.server_address);
+    params.field_mask |= UCP_EP_PARAM_FIELD_LOCAL_SOCK_ADDR;
     const address from = any_port("127.0.0.3");
     params.local_sockaddr = from.c();
-    ucp_ep_h ep = nullptr;
-    REQUIRE(ucp_ep_create(in.client, &params, &ep) == UCS_OK);
+    ucp_ep_h ep = create_ep(in.client, params);
     ucp_conn_request_h request = in.await_request();
-    ucp_conn_request_attr_t request_attr{};
-    request_attr.field_mask = UCP_CONN_REQUEST_ATTR_FIELD_CLIENT_ADDR;
-    REQUIRE(ucp_conn_request_query(request, &request_attr) == UCS_OK);
-    address requester;
-    requester.storage = request_attr.client_address;
-    CHECK(with_port(requester, 0) == from);
+    CHECK(with_port(address_of(request), 0) == from);
     REQUIRE(ucp_listener_reject(in.listener, request) == UCS_OK);
     REQUIRE(in.progress_until([&] { return seen_errors.calls == 1; }));
     in.close(ep, true);
@@ -476,7 +464,6 @@ TEST_CASE("a server may accept on another worker, or through the older handler",
         const ucp_ep_h server = in.accept(server_errors, in.await_request(), data);
         std::uint64_t got = 0;
         const std::uint64_t word = 9;
-        const params none;
         const auto receive = ucp_tag_recv_nbx(data, &got, sizeof got, 1, all_bits, &none);
         const auto send = ucp_tag_send_nbx(client, &word, sizeof word, 1, &none);
         REQUIRE(in.progress_until([&] {
@@ -500,13 +487,12 @@ TEST_CASE("a server may accept on another worker, or through the older handler",
         params.sockaddr = local_address.c();
         params.accept_handler = {
             [](ucp_ep_h made, void* arg) { *static_cast<ucp_ep_h*>(arg) = made; }, &server};
-        in.stop_listening();
-        REQUIRE(ucp_listener_create(in.server, &params, &in.listener) == UCS_OK);
+        in.listen(params);
         errors seen_errors;
-        const ucp_ep_h client = in.connect(seen_errors, in.address_of_listener());
-        in.check_word(client, in.server, 3);
+        const ucp_ep_h client = in.connect(seen_errors);
+        in.exchange(client, in.server, 8, 3);
         REQUIRE(server != nullptr);
-        in.check_word(server, in.client, 4);
+        in.exchange(server, in.client, 8, 4);
         in.close(client);
         in.close(server);
     }
@@ -518,7 +504,6 @@ TEST_CASE("hundreds of clients at once each get their own endpoint", "[cm]") {
     constexpr std::uint64_t count = 300;
     errors client_errors, server_errors;
     std::vector<ucp_ep_h> clients, servers;
-    const params none;
     std::vector<ucs_status_ptr_t> sends;
     std::vector<std::uint64_t> words(count), got(count);
     for (std::uint64_t i = 0; i < count; ++i) {
@@ -556,14 +541,14 @@ TEST_CASE("endpoints by worker address are independent of those by socket addres
     const ucp_ep_h forward = make_ep(in.client, in.server);
     const ucp_ep_h back = make_ep(in.server, in.client);
     endpoint_pair second(in);
-    in.check_word(forward, in.server, 1);
-    in.check_word(back, in.client, 2);
-    in.check_word(second.client, in.server, 3);
-    in.check_word(first.server, in.client, 4);
+    in.exchange(forward, in.server, 8, 1);
+    in.exchange(back, in.client, 8, 2);
+    in.exchange(second.client, in.server, 8, 3);
+    in.exchange(first.server, in.client, 8, 4);
     in.close(second.client);
     REQUIRE(in.progress_until([&] { return second.server_errors.calls == 1; }));
     CHECK(first.server_errors.calls == 0);
-    in.check_word(first.client, in.server, 5);
+    in.exchange(first.client, in.server, 8, 5);
     in.close(first.server);
     REQUIRE(in.progress_until([&] { return first.client_errors.calls == 1; }));
     in.close(first.client);
@@ -578,10 +563,8 @@ TEST_CASE("both sides may close together, flushed or by force", "[cm]") {
     service in;
     for (unsigned i = 0; i < 20; ++i) {
         endpoint_pair both(in);
-        if (i % 2 == 0) in.check_word(both.client, in.server, i);
-        params options;
-        options.flag(UCP_OP_ATTR_FIELD_FLAGS);
-        options.flags = force ? UCP_EP_CLOSE_FLAG_FORCE : 0;
+        if (i % 2 == 0) in.exchange(both.client, in.server, 8, i);
+        const params options = params().flags_of_call(UCP_EP_CLOSE_FLAG_FORCE, force);
         const auto client_close = ucp_ep_close_nbx(both.client, &options);
         const auto server_close = ucp_ep_close_nbx(both.server, &options);
         in.finish(client_close);
@@ -594,15 +577,10 @@ TEST_CASE("both sides may close together, flushed or by force", "[cm]") {
 TEST_CASE("a worker can be its own client", "[cm]") {
     service in;
     errors client_errors, server_errors;
-    ucp_ep_params_t params = params_with(client_errors);
-    params.field_mask |= UCP_EP_PARAM_FIELD_SOCK_ADDR | UCP_EP_PARAM_FIELD_FLAGS;
-    params.sockaddr = in.server_address.c();
-    params.flags = UCP_EP_PARAMS_FLAGS_CLIENT_SERVER;
-    ucp_ep_h client = nullptr;
-    REQUIRE(ucp_ep_create(in.server, &params, &client) == UCS_OK);
+    const ucp_ep_h client = create_ep(in.server, client_params(client_errors, in.server_address));
     const ucp_ep_h server = in.accept(server_errors, in.await_request());
-    in.check_word(client, in.server, 1);
-    in.check_word(server, in.server, 2);
+    in.exchange(client, in.server, 8, 1);
+    in.exchange(server, in.server, 8, 2);
     in.close(client);
     REQUIRE(in.progress_until([&] { return server_errors.calls == 1; }));
     CHECK(server_errors.status == UCS_ERR_CONNECTION_RESET);
@@ -615,7 +593,6 @@ TEST_CASE("a client that the server rejects receives an error", "[cm]") {
     service in;
     errors seen_errors;
     const ucp_ep_h ep = in.connect(seen_errors);
-    const params none;
     const std::uint64_t word = 1;
     const auto send = ucp_tag_send_nbx(ep, &word, sizeof word, 1, &none);
     captured_output output;
@@ -647,7 +624,6 @@ TEST_CASE("a client that finds no server receives an error through its handler",
     CHECK(count(log, "\n") == 1);
     CHECK(count(log, std::string("warn  the connection to ") + host() + ":") == 1);
     CHECK(count(log, " failed: Connection refused") == 1);
-    const params none;
     const auto left = in.connect(seen_errors);
     CHECK(in.finish(ucp_ep_close_nbx(left, &none)) == UCS_OK);
 }
@@ -662,7 +638,7 @@ TEST_CASE("requests without a reply are refused when the listener or the worker 
         in.stop_listening();
         errors server_errors;
         const ucp_ep_h server = in.accept(server_errors, request);
-        in.check_word(ep, in.server, 1);
+        in.exchange(ep, in.server, 8, 1);
         in.close(ep);
         in.close(server);
     }
@@ -698,11 +674,8 @@ TEST_CASE("a client may give up at any time", "[cm]") {
         const ucp_ep_h ep = in.connect(client_errors);
         const ucp_conn_request_h request = in.await_request();
         in.close(ep, true);
-        for (unsigned i = 0; i < 1000; ++i)
-            in.progress();
-        ucp_ep_params_t params = params_with(server_errors);
-        params.field_mask |= UCP_EP_PARAM_FIELD_CONN_REQUEST;
-        params.conn_request = request;
+        in.progress_often(1000);
+        const ucp_ep_params_t params = server_params(server_errors, request);
         ucp_ep_h server = nullptr;
         CHECK(ucp_ep_create(in.server, &params, &server) == UCS_ERR_CONNECTION_RESET);
     }
@@ -724,22 +697,15 @@ TEST_CASE("the handler may destroy its listener, and later clients are refused",
         ucp_listener_h listener = nullptr;
         int calls = 0;
     } handler_state;
-    ucp_listener_params_t params{};
-    params.field_mask = UCP_LISTENER_PARAM_FIELD_SOCK_ADDR | UCP_LISTENER_PARAM_FIELD_CONN_HANDLER;
+    const auto reject_and_destroy = [](ucp_conn_request_h request, void* arg) {
+        auto& self = *static_cast<context*>(arg);
+        ++self.calls;
+        ucp_listener_reject(self.listener, request);
+        ucp_listener_destroy(self.listener);
+    };
     const address local_address = any_port();
-    params.sockaddr = local_address.c();
-    params.conn_handler = {[](ucp_conn_request_h request, void* arg) {
-                               auto& self = *static_cast<context*>(arg);
-                               ++self.calls;
-                               ucp_listener_reject(self.listener, request);
-                               ucp_listener_destroy(self.listener);
-                           },
-                           &handler_state};
-    in.stop_listening();
-    REQUIRE(ucp_listener_create(in.server, &params, &in.listener) == UCS_OK);
-    handler_state.listener = in.listener;
-    in.server_address = in.address_of_listener();
-    in.listener = nullptr;
+    in.listen(listener_params(local_address, reject_and_destroy, &handler_state));
+    handler_state.listener = std::exchange(in.listener, nullptr);
     errors seen_errors[3];
     ucp_ep_h eps[3];
     for (int i = 0; i < 3; ++i)
@@ -761,7 +727,7 @@ TEST_CASE("invalid arguments of clients and servers are refused with a reason", 
     params.sockaddr = in.server_address.c();
     CHECK(ucp_listener_create(in.server, &params, &listener) == UCS_ERR_INVALID_PARAM);
     params.field_mask |= UCP_LISTENER_PARAM_FIELD_CONN_HANDLER;
-    params.conn_handler = {[](ucp_conn_request_h, void*) {}, nullptr};
+    params.conn_handler = {ignore_request, nullptr};
     CHECK(ucp_listener_create(in.server, &params, &listener) == UCS_ERR_BUSY);
     const address foreign = any_port("192.0.2.1");
     params.sockaddr = foreign.c();
@@ -813,13 +779,12 @@ TEST_CASE("malformed requests are refused, and clients are served meanwhile", "[
             fds.push_back(in.connect_raw(words));
         }
         endpoint_pair good(in);
-        in.check_word(good.client, in.server, 1);
+        in.exchange(good.client, in.server, 8, 1);
         for (const int fd : fds) {
             const auto received_bytes = in.await_end(fd);
             CHECK(received_bytes.size() == 16);  // a refusal
         }
-        in.close(good.client);
-        in.close(good.server);
+        good.close();
         log = output.text();
     }
     CHECK(in.requests.empty());
@@ -842,10 +807,7 @@ TEST_CASE("connections that send nothing, or send too slowly, have a deadline", 
                                                 : bytes_of({'H', 'W', 'C', 'M', 1, 0, 1})));
     for (const int fd : fds)
         static_cast<void>(in.await_end(fd));
-    endpoint_pair good(in);
-    in.check_word(good.client, in.server, 1);
-    in.close(good.client);
-    in.close(good.server);
+    check_serves(in);
 }
 
 // Runs separately, see CMakeLists.txt.
@@ -862,10 +824,7 @@ TEST_CASE("many silent connections use bounded memory and do not block clients",
             crowd.push_back(in.connect_raw());
             if (i % 16 == 0) in.progress();
         }
-        endpoint_pair good(in);
-        in.check_word(good.client, in.server, 1);
-        in.close(good.client);
-        in.close(good.server);
+        check_serves(in);
         for (const int fd : crowd)
             ::close(fd);
         log = output.text();
@@ -884,16 +843,15 @@ TEST_CASE("a server that ran out of descriptors serves clients when descriptors 
     REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
     const int next = ::dup(0);
     ::close(next);
-    rlimit none = before;
-    none.rlim_cur = static_cast<rlim_t>(next);
-    REQUIRE(::setrlimit(RLIMIT_NOFILE, &none) == 0);
-    for (unsigned i = 0; i < 10'000; ++i)
-        in.progress();
+    rlimit exhausted = before;
+    exhausted.rlim_cur = static_cast<rlim_t>(next);
+    REQUIRE(::setrlimit(RLIMIT_NOFILE, &exhausted) == 0);
+    in.progress_often(10'000);
     CHECK(in.requests.empty());
     REQUIRE(::setrlimit(RLIMIT_NOFILE, &before) == 0);
     errors server_errors;
     const ucp_ep_h server = in.accept(server_errors, in.await_request());
-    in.check_word(ep, in.server, 1);
+    in.exchange(ep, in.server, 8, 1);
     in.close(ep);
     in.close(server);
 }
@@ -911,11 +869,9 @@ TEST_CASE(
         address server_address;
         if (::read(ports[0], &server_address, sizeof server_address) != sizeof server_address)
             ::_exit(1);
-        ucp_params_t init{};
-        init.field_mask = UCP_PARAM_FIELD_FEATURES;
-        init.features = UCP_FEATURE_TAG;
+        const ucp_params_t init = tag_params();
         ucp_context_h context = nullptr;
-        ucp_worker_params_t none{};
+        const ucp_worker_params_t worker_params{};
         ucp_worker_h worker = nullptr;
         ucp_ep_params_t params{};
         params.field_mask = UCP_EP_PARAM_FIELD_SOCK_ADDR | UCP_EP_PARAM_FIELD_FLAGS;
@@ -923,13 +879,12 @@ TEST_CASE(
         params.flags = UCP_EP_PARAMS_FLAGS_CLIENT_SERVER;
         ucp_ep_h ep = nullptr;
         if (ucp_init(&init, nullptr, &context) != UCS_OK ||
-            ucp_worker_create(context, &none, &worker) != UCS_OK ||
+            ucp_worker_create(context, &worker_params, &worker) != UCS_OK ||
             ucp_ep_create(worker, &params, &ep) != UCS_OK) {
             ::_exit(1);
         }
         const std::uint64_t word = 77;
-        const ucp_request_param_t plain{};
-        ucp_tag_send_nbx(ep, &word, sizeof word, 1, &plain);
+        ucp_tag_send_nbx(ep, &word, sizeof word, 1, &none);
         for (;;)
             ucp_worker_progress(worker);
     }

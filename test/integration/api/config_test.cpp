@@ -122,7 +122,7 @@ TEST_CASE(
     const test::temp_dir folder;
     folder.write("ucx.conf", "# a comment\nUCX_RNDV_THRESH=3000\nUCX_ZCOPY_THRESH=777\n");
     const std::string other = folder.write("other.conf", "UCX_RNDV_THRESH=4000\n");
-    const test::env none("UCX_RNDV_THRESH", nullptr);
+    const test::env unset("UCX_RNDV_THRESH", nullptr);
     {
         const test::env dir("UCX_CONFIG_DIR", folder.path().c_str());
         CHECK(config().values()["RNDV_THRESH"] == "3000");
@@ -139,9 +139,7 @@ TEST_CASE("a missing named file and an invalid variable are errors") {
     const ucs_status_t missing = ucp_config_read(nullptr, "/nowhere/ucx.conf", &some);
     const test::env wrong("UCX_RNDV_THRESH", "lots");
     const ucs_status_t malformed = ucp_config_read(nullptr, nullptr, &some);
-    ucp_params_t options{};
-    options.field_mask = UCP_PARAM_FIELD_FEATURES;
-    options.features = UCP_FEATURE_TAG;
+    const ucp_params_t options = tag_params();
     ucp_context_h context = nullptr;
     const ucs_status_t no_context = ucp_init(&options, nullptr, &context);
     const std::string text = log.text();
@@ -162,9 +160,7 @@ TEST_CASE("unknown transports leave no usable device, and the log gives the reas
     ucp_config_t* handle = nullptr;
     const test::env wrong("UCX_TLS", "pigeon");
     REQUIRE(ucp_config_read(nullptr, nullptr, &handle) == UCS_OK);
-    ucp_params_t options{};
-    options.field_mask = UCP_PARAM_FIELD_FEATURES;
-    options.features = UCP_FEATURE_TAG;
+    const ucp_params_t options = tag_params();
     ucp_context_h context = nullptr;
     captured_output log;
     const ucs_status_t status = ucp_init(&options, handle, &context);

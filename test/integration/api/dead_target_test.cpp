@@ -57,15 +57,9 @@ TEST_CASE("operations on the memory of a process that is killed end with an erro
     const ucp_context_h context = make_context({});
     const ucp_worker_h worker = make_worker(context);
     int failures = 0;
-    ucp_ep_params_t options{};
-    options.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
-                         UCP_EP_PARAM_FIELD_ERR_HANDLER;
-    options.address = reinterpret_cast<const ucp_address_t*>(owner.hello.address.data());
-    options.err_mode = UCP_ERR_HANDLING_MODE_PEER;
-    options.err_handler.cb = [](void* arg, ucp_ep_h, ucs_status_t) { ++*static_cast<int*>(arg); };
-    options.err_handler.arg = &failures;
-    ucp_ep_h ep = nullptr;
-    REQUIRE(ucp_ep_create(worker, &options, &ep) == UCS_OK);
+    const auto count = [](void* arg, ucp_ep_h, ucs_status_t) { ++*static_cast<int*>(arg); };
+    const ucp_ep_h ep =
+        create_ep(worker, ep_params_for(owner.hello.address.data(), count, &failures));
     ucp_rkey_h keys[2] = {};
     for (std::size_t i = 0; i < 2; ++i)
         REQUIRE(ucp_ep_rkey_unpack(ep, owner.hello.key[i].data(), &keys[i]) == UCS_OK);

@@ -12,19 +12,6 @@ using namespace api;
 
 namespace {
 
-constexpr ucp_tag_t all_bits = ~ucp_tag_t{0};
-
-void exchange(const world& in, ucp_worker_h to, ucp_ep_h ep, std::size_t length) {
-    const auto data = pattern(length, 1);
-    std::vector<std::byte> into(length);
-    const params none;
-    const auto receiving = ucp_tag_recv_nbx(to, into.data(), length, 77, all_bits, &none);
-    const auto sending = ucp_tag_send_nbx(ep, data.data(), length, 77, &none);
-    REQUIRE(in.finish(receiving) == UCS_OK);
-    REQUIRE(in.finish(sending) == UCS_OK);
-    REQUIRE(into == data);
-}
-
 world_options idle() {
     world_options options;
     options.connect = false;
@@ -40,12 +27,12 @@ TEST_CASE("several endpoints to one worker carry messages independently") {
         more.push_back(make_ep(in.sender, in.receiver));
     for (const std::size_t length : std::initializer_list<std::size_t>{1, 100000}) {
         for (const ucp_ep_h each : more)
-            exchange(in, in.receiver, each, length);
+            in.exchange(each, in.receiver, length);
     }
     for (std::size_t i = 0; i < more.size(); ++i) {
         in.close(more[i], i % 2 == 0);
-        exchange(in, in.receiver, in.ep, 1);
-        if (i + 1 < more.size()) exchange(in, in.receiver, more.back(), 100000);
+        in.exchange(in.ep, in.receiver, 1);
+        if (i + 1 < more.size()) in.exchange(more.back(), in.receiver, 100000);
     }
 }
 
@@ -59,7 +46,7 @@ TEST_CASE("a worker reaches itself, with and without the loopback shortcut") {
         own.push_back(make_ep(in.sender, in.sender, flags));
     for (const ucp_ep_h each : own) {
         for (const std::size_t length : std::initializer_list<std::size_t>{0, 1, 5000, 1 << 20})
-            exchange(in, in.sender, each, length);
+            in.exchange(each, in.sender, length);
     }
     for (const ucp_ep_h each : own)
         in.close(each);
@@ -72,22 +59,20 @@ TEST_CASE(
     const std::size_t length = GENERATE(as<std::size_t>(), 1, 3000, 1 << 20);
     const auto data = pattern(length, 1);
     std::vector<std::byte> into(length);
-    const params none;
     const auto sending = ucp_tag_send_nbx(in.ep, data.data(), length, 1, &none);
     in.await_unexpected(1);
     in.recv(into.data(), length, 1);
     CHECK(in.finish(sending) == UCS_OK);
     CHECK(into == data);
     const ucp_ep_h back = make_ep(in.receiver, in.sender);
-    exchange(in, in.sender, back, length);
-    exchange(in, in.receiver, in.ep, length);
+    in.exchange(back, in.sender, length);
+    in.exchange(in.ep, in.receiver, length);
     in.close(back);
 }
 
 TEST_CASE("both sides may connect at the same time") {
     const world in(idle());
     const ucp_ep_h back = make_ep(in.receiver, in.sender);
-    const params none;
     std::uint32_t forward_word = 1, back_word = 2, got_forward = 0, got_back = 0;
     const auto first = ucp_tag_send_nbx(in.ep, &forward_word, 4, 1, &none);
     const auto second = ucp_tag_send_nbx(back, &back_word, 4, 2, &none);
@@ -97,7 +82,7 @@ TEST_CASE("both sides may connect at the same time") {
         CHECK(in.finish(each) == UCS_OK);
     CHECK(got_forward == 1);
     CHECK(got_back == 2);
-    exchange(in, in.sender, back, 100000);
+    in.exchange(back, in.sender, 100000);
     in.close(back);
 }
 
@@ -106,13 +91,9 @@ TEST_CASE("an address may be freed after use, or padded with zeros") {
     auto address = address_of(in.receiver);
     CHECK(address.size() <= 1024);
     address.resize(4096);
-    ucp_ep_params_t options{};
-    options.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS;
-    options.address = reinterpret_cast<const ucp_address_t*>(address.data());
-    ucp_ep_h ep = nullptr;
-    REQUIRE(ucp_ep_create(in.sender, &options, &ep) == UCS_OK);
+    const ucp_ep_h ep = create_ep(in.sender, ep_params_for(address.data()));
     std::fill(address.begin(), address.end(), std::byte{0xEE});
-    exchange(in, in.receiver, ep, 1000);
+    in.exchange(ep, in.receiver, 1000);
     in.close(ep);
 }
 
@@ -122,11 +103,10 @@ TEST_CASE("closing with flush delivers everything that was sent") {
     CAPTURE(length);
     const bool connected = GENERATE(false, true);
     const ucp_ep_h ep = make_ep(in.sender, in.receiver);
-    if (connected) exchange(in, in.receiver, ep, 1);
+    if (connected) in.exchange(ep, in.receiver, 1);
     constexpr std::size_t count = 5;
     const auto data = pattern(length, 1);
     std::vector<std::vector<std::byte>> into(count, std::vector<std::byte>(length));
-    const params none;
     std::vector<ucs_status_ptr_t> sends, recvs;
     for (std::size_t i = 0; i < count; ++i)
         sends.push_back(ucp_tag_send_nbx(ep, data.data(), length, 2, &none));
@@ -150,7 +130,7 @@ TEST_CASE(
     const bool connected = GENERATE(false, true);
     const world in(configured({{"RNDV_THRESH", "1k"}}));
     const ucp_ep_h ep = make_ep(in.sender, in.receiver);
-    if (connected) exchange(in, in.receiver, ep, 1);
+    if (connected) in.exchange(ep, in.receiver, 1);
     outcome sent;
     const params options = params().on_send(sent);
     void* sending = ucp_tag_send_nbx(ep, data.data(), length, 3, &options);
@@ -160,9 +140,9 @@ TEST_CASE(
     CHECK(sent.status == UCS_ERR_CANCELED);
     CHECK(ucp_request_check_status(sending) == UCS_ERR_CANCELED);
     ucp_request_free(sending);
-    exchange(in, in.receiver, in.ep, length);
+    in.exchange(in.ep, in.receiver, length);
     const ucp_ep_h again = make_ep(in.sender, in.receiver);
-    exchange(in, in.receiver, again, length);
+    in.exchange(again, in.receiver, length);
     in.close(again);
 }
 
@@ -174,13 +154,13 @@ TEST_CASE("connecting and closing many times leaves a working pair of workers") 
     for (int i = 0; i < 100; ++i) {
         const ucp_ep_h forward = make_ep(in.sender, in.receiver);
         const ucp_ep_h back = make_ep(in.receiver, in.sender);
-        if (i % 3 != 0) exchange(in, in.receiver, forward, 1);
-        if (i % 5 != 0) exchange(in, in.sender, back, 20000);
+        if (i % 3 != 0) in.exchange(forward, in.receiver, 1);
+        if (i % 5 != 0) in.exchange(back, in.sender, 20000);
         in.close(i % 2 == 0 ? forward : back, i % 4 == 0);
         in.close(i % 2 == 0 ? back : forward, i % 7 == 0);
     }
-    exchange(in, in.receiver, in.ep, 1 << 20);
-    exchange(in, in.sender, paired, 1 << 20);
+    in.exchange(in.ep, in.receiver, 1 << 20);
+    in.exchange(paired, in.sender, 1 << 20);
     in.close(paired);
 }
 
@@ -202,7 +182,6 @@ TEST_CASE("a flush ends after the sends before it") {
     std::vector<std::byte> into(length);
     outcome sent, flushed;
     const params send = params().on_send(sent);
-    const params none;
     const auto receiving = ucp_tag_recv_nbx(in.receiver, into.data(), length, 4, all_bits, &none);
     const auto sending = ucp_tag_send_sync_nbx(in.ep, data.data(), length, 4, &send);
     const params flush = params().on_send(flushed);
@@ -217,7 +196,6 @@ TEST_CASE("a flush ends after the sends before it") {
 
 TEST_CASE("flushes without outstanding operations end immediately, also in the older forms") {
     const world in;
-    const params none;
     const auto no_send = [](void*, ucs_status_t) {};
     CHECK(ucp_ep_flush_nbx(in.ep, &none) == nullptr);
     CHECK(ucp_worker_flush_nbx(in.sender, &none) == nullptr);
@@ -234,7 +212,6 @@ TEST_CASE("the older flushes that return a request end after the sends before th
     CAPTURE(length, whole_worker);
     const auto data = pattern(length, 1);
     std::vector<std::byte> into(length);
-    const params none;
     // There is no receive for it yet.
     const auto sending = ucp_tag_send_sync_nbx(in.ep, data.data(), length, 4, &none);
     static int flushed;
@@ -246,8 +223,7 @@ TEST_CASE("the older flushes that return a request end after the sends before th
                                        : ucp_ep_flush_nb(in.ep, 0, count_flush);
     REQUIRE(UCS_PTR_IS_PTR(flushing));
     in.await_unexpected(4);
-    for (int i = 0; i < 1000; ++i)
-        in.progress();
+    in.progress_often(1000);
     CHECK(flushed == 0);
     CHECK(ucp_request_check_status(flushing) == UCS_INPROGRESS);
     const auto receiving = ucp_tag_recv_nbx(in.receiver, into.data(), length, 4, all_bits, &none);
@@ -266,7 +242,6 @@ TEST_CASE("the blocking flushes end after the sends before them") {
     CAPTURE(length, whole_worker);
     const auto data = pattern(length, 1);
     std::vector<std::byte> into(length);
-    const params none;
     const auto receiving = ucp_tag_recv_nbx(in.receiver, into.data(), length, 4, all_bits, &none);
     const auto sending = ucp_tag_send_sync_nbx(in.ep, data.data(), length, 4, &none);
     std::atomic<bool> stop{false};
@@ -297,32 +272,23 @@ TEST_CASE("in error handling mode PEER the close of the other side is reported o
         ucs_status_t status = UCS_OK;
     } record;
     const auto address = address_of(in.receiver);
-    ucp_ep_params_t options{};
-    options.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
-                         UCP_EP_PARAM_FIELD_ERR_HANDLER;
-    options.address = reinterpret_cast<const ucp_address_t*>(address.data());
-    options.err_mode = UCP_ERR_HANDLING_MODE_PEER;
-    options.err_handler.arg = &record;
-    options.err_handler.cb = [](void* arg, ucp_ep_h ep, ucs_status_t status) {
+    const auto note_error = [](void* arg, ucp_ep_h ep, ucs_status_t status) {
         auto& into = *static_cast<error_record*>(arg);
         into = {into.calls + 1, ep, status};
     };
-    ucp_ep_h ep = nullptr;
-    REQUIRE(ucp_ep_create(in.sender, &options, &ep) == UCS_OK);
-    exchange(in, in.receiver, ep, 1);
+    const ucp_ep_h ep = create_ep(in.sender, ep_params_for(address.data(), note_error, &record));
+    in.exchange(ep, in.receiver, 1);
     const ucp_ep_h back = make_ep(in.receiver, in.sender);
-    exchange(in, in.sender, back, 1);
+    in.exchange(back, in.sender, 1);
     in.close(back);
     REQUIRE(in.progress_until([&] { return record.calls > 0; }));
-    for (int i = 0; i < 1000; ++i)
-        in.progress();
+    in.progress_often(1000);
     CHECK(record.calls == 1);
     CHECK(record.ep == ep);
     CHECK(record.status == UCS_ERR_CONNECTION_RESET);
-    const params none;
     CHECK(UCS_STATUS_IS_ERR(in.finish(ucp_tag_send_nbx(ep, "x", 1, 1, &none))));
     in.close(ep, true);
-    exchange(in, in.receiver, in.ep, 1);
+    in.exchange(in.ep, in.receiver, 1);
 }
 
 TEST_CASE("a receive fails if its sender closed by force and may reuse the memory") {
@@ -337,25 +303,17 @@ TEST_CASE("a receive fails if its sender closed by force and may reuse the memor
     {
         const world in(configured({{"RNDV_THRESH", "1000"}, {"RNDV_SCHEME", "get_zcopy"}}));
         const auto address = address_of(in.receiver);
-        ucp_ep_params_t options{};
-        options.field_mask =
-            UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE;
-        options.address = reinterpret_cast<const ucp_address_t*>(address.data());
-        options.err_mode = UCP_ERR_HANDLING_MODE_PEER;
-        ucp_ep_h ep = nullptr;
-        REQUIRE(ucp_ep_create(in.sender, &options, &ep) == UCS_OK);
-        exchange(in, in.receiver, ep, 8);
+        const ucp_ep_h ep = create_ep(in.sender, ep_params_for(address.data(), nullptr, nullptr));
+        in.exchange(ep, in.receiver, 8);
         void* const memory =
             ::mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         REQUIRE(memory != MAP_FAILED);
         std::memset(memory, 7, length);
-        const params none;
         const auto sending = ucp_tag_send_nbx(ep, memory, length, 5, &none);
         REQUIRE(UCS_PTR_IS_PTR(sending));
         in.await_unexpected(5);
-        params force;
-        force.flags = UCP_EP_CLOSE_FLAG_FORCE;
-        CHECK(ucp_ep_close_nbx(ep, &force.flag(UCP_OP_ATTR_FIELD_FLAGS)) == nullptr);
+        const params force = params().flags_of_call(UCP_EP_CLOSE_FLAG_FORCE);
+        CHECK(ucp_ep_close_nbx(ep, &force) == nullptr);
         CHECK(in.finish(sending) == UCS_ERR_CANCELED);
         if (unmapped) {
             ::munmap(memory, length);
@@ -407,14 +365,11 @@ TEST_CASE("ucp_ep_query returns the name and the user data, which can be changed
     const world in;
     int first = 0, second = 0;
     const auto address = address_of(in.receiver);
-    ucp_ep_params_t options{};
-    options.field_mask =
-        UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_NAME | UCP_EP_PARAM_FIELD_USER_DATA;
-    options.address = reinterpret_cast<const ucp_address_t*>(address.data());
+    ucp_ep_params_t options = ep_params_for(address.data());
+    options.field_mask |= UCP_EP_PARAM_FIELD_NAME | UCP_EP_PARAM_FIELD_USER_DATA;
     options.name = "a name that is longer than the field that takes it";
     options.user_data = &first;
-    ucp_ep_h ep = nullptr;
-    REQUIRE(ucp_ep_create(in.sender, &options, &ep) == UCS_OK);
+    const ucp_ep_h ep = create_ep(in.sender, options);
     ucp_ep_attr_t attr;
     std::memset(&attr, 0x55, sizeof attr);
     attr.field_mask = UCP_EP_ATTR_FIELD_NAME | UCP_EP_ATTR_FIELD_USER_DATA;

@@ -11,7 +11,6 @@ using namespace api;
 
 namespace {
 
-constexpr ucp_tag_t every_bit = ~ucp_tag_t{0};
 constexpr std::size_t limit = 1 << 20;
 constexpr std::size_t window = 256 << 10;
 const settings bounded{{"UNEXPECTED_LIMIT", "1m"}, {"UNEXPECTED_WINDOW", "256k"}};
@@ -54,7 +53,6 @@ struct sending {
     std::size_t ended = 0;
 
     void send(ucp_ep_h to, const std::vector<std::byte>& data, ucp_tag_t tag) {
-        const params none;
         const ucs_status_ptr_t one = ucp_tag_send_nbx(to, data.data(), data.size(), tag, &none);
         REQUIRE(!UCS_PTR_IS_ERR(one));
         if (one == nullptr) {
@@ -111,7 +109,6 @@ TEST_CASE("a flood stays within the receiver's limit, and every message arrives 
     constexpr std::size_t count = 3'000;  // 60 MB
     const bool sync = GENERATE(false, true);
     const auto data = pattern(length, 4);
-    const params none;
     std::vector<ucs_status_ptr_t> sending;
     sending.reserve(count);
     const std::size_t before = heap_in_use();
@@ -120,8 +117,7 @@ TEST_CASE("a flood stays within the receiver's limit, and every message arrives 
                                : ucp_tag_send_nbx(in.ep, data.data(), length, i, &none));
         in.progress();
     }
-    for (int i = 0; i < 10'000; ++i)
-        in.progress();
+    in.progress_often(10'000);
     const std::size_t now = heap_in_use();
     const memory reported = memory_of(in.receiver);
     CHECK(reported.stored <= limit + window + length + message_overhead);
@@ -138,7 +134,7 @@ TEST_CASE("a flood stays within the receiver's limit, and every message arrives 
         CHECK(into == data);
         return got.info.sender_tag;
     };
-    CHECK(receive(count - 1, every_bit) == count - 1);
+    CHECK(receive(count - 1, all_bits) == count - 1);
     for (std::size_t i = 0; i + 1 < count; ++i)
         REQUIRE(receive(0, 0) == i);
     for (ucs_status_ptr_t each : sending)
@@ -166,8 +162,7 @@ TEST_CASE(
         all.send(in.ep, data, 5);
         if (i % 64 == 0) ucp_worker_progress(in.receiver);
     }
-    for (int i = 0; i < 10'000; ++i)
-        in.progress();
+    in.progress_often(10'000);
     CHECK(memory_of(in.receiver).stored <= limit + window + message_overhead);
     const auto waits = [](ucs_status_ptr_t each) {
         return ucp_request_check_status(each) == UCS_INPROGRESS;
@@ -202,10 +197,9 @@ TEST_CASE("each sender adds at most one window, with any number of endpoints") {
     CHECK(memory_of(in.receiver).stored <= limit + senders * (window + message_overhead));
     const auto finishes = [&](ucs_status_ptr_t started) { return succeeds(in, progress, started); };
     std::vector<std::byte> into(data.size());
-    const params none;
     for (std::size_t i = 0; i < count; ++i)
         REQUIRE(
-            finishes(ucp_tag_recv_nbx(in.receiver, into.data(), into.size(), 5, every_bit, &none)));
+            finishes(ucp_tag_recv_nbx(in.receiver, into.data(), into.size(), 5, all_bits, &none)));
     for (ucs_status_ptr_t each : all.waiting)
         REQUIRE(finishes(each));
     for (ucp_worker_h each : others)
@@ -234,7 +228,6 @@ TEST_CASE("RTS messages stay within a limit for each sender, and all messages ar
     if (second != nullptr) from.push_back(make_ep(second, in.receiver));
     const std::size_t senders = second == nullptr ? 1 : 2;
     const std::vector<std::byte> data(3'000);
-    const params none;
     std::vector<ucs_status_ptr_t> started;
     for (std::size_t i = 0; i < count; ++i) {
         for (std::size_t endpoint_index = 0; endpoint_index < from.size(); ++endpoint_index) {
@@ -263,9 +256,9 @@ TEST_CASE("RTS messages stay within a limit for each sender, and all messages ar
     ucp_tag_recv_info_t info;
     REQUIRE((!probes || in.progress_until([&] {
         progress();
-        return ucp_tag_probe_nb(in.receiver, last, every_bit, 0, &info) != nullptr;
+        return ucp_tag_probe_nb(in.receiver, last, all_bits, 0, &info) != nullptr;
     })));
-    CHECK(receive(last, every_bit) == last);
+    CHECK(receive(last, all_bits) == last);
     std::vector<std::size_t> next(from.size());
     for (std::size_t i = 0; i + 1 < count * from.size(); ++i) {
         const ucp_tag_t tag = receive(0, 0);

@@ -6,12 +6,6 @@
 
 using namespace api;
 
-namespace {
-
-constexpr ucp_tag_t all_bits = ~ucp_tag_t{0};
-
-}  // namespace
-
 TEST_CASE("messages of one sender match in the order in which they were sent, with any size") {
     static const std::size_t sizes[] = {0, 8, 300000, 1, 20000, 64, 1 << 20, 4, 9000};
     const bool expected = GENERATE(false, true);
@@ -33,7 +27,6 @@ TEST_CASE("messages of one sender match in the order in which they were sent, wi
         }
     };
     if (expected) post();
-    const params none;
     for (const auto& each : data)
         sends.push_back(ucp_tag_send_nbx(in.ep, each.data(), each.size(), 1, &none));
     if (!expected) {
@@ -57,7 +50,6 @@ TEST_CASE("a flood of small messages arrives complete and in order") {
     constexpr std::uint32_t count = 20000;
     std::vector<ucs_status_ptr_t> sends;
     std::vector<std::uint32_t> numbers(count);
-    const params none;
     for (std::uint32_t i = 0; i < count; ++i) {
         numbers[i] = i;
         sends.push_back(ucp_tag_send_nbx(in.ep, &numbers[i], sizeof numbers[i], 1, &none));
@@ -76,7 +68,6 @@ TEST_CASE("a flood of small messages arrives complete and in order") {
 TEST_CASE("a message goes to the earliest posted receive whose mask it matches") {
     world in;
     std::uint32_t any = 0, exact = 0, other = 0;
-    const params none;
     void* first = ucp_tag_recv_nbx(in.receiver, &any, 4, 0, 0, &none);
     void* second = ucp_tag_recv_nbx(in.receiver, &exact, 4, 0x10, all_bits, &none);
     void* third = ucp_tag_recv_nbx(in.receiver, &other, 4, 0x20, 0xF0, &none);
@@ -98,7 +89,6 @@ TEST_CASE("unexpected messages are taken in the order of their arrival by any ma
         in.send(&i, sizeof i, 0x100 + i % 7);
     in.send("", 0, 0xE0D);
     in.await_unexpected(0xE0D);
-    const params none;
     for (std::uint32_t i = 0; i < 100; ++i) {
         std::uint32_t got = ~0U;
         REQUIRE(in.finish(ucp_tag_recv_nbx(in.receiver, &got, 4, 0x100, 0xF00, &none)) == UCS_OK);
@@ -116,7 +106,6 @@ TEST_CASE("a probe finds a message without removing it, and removes it on reques
     ucp_tag_recv_info_t info{};
     CHECK(ucp_tag_probe_nb(in.receiver, 3, all_bits, 0, &info) == nullptr);
     const auto data = pattern(length, 3);
-    const params none;
     const auto sending = ucp_tag_send_nbx(in.ep, data.data(), length, 3, &none);
     info = in.await_unexpected(3);
     CHECK(info.sender_tag == 3);
@@ -153,14 +142,12 @@ TEST_CASE("probing does not progress") {
 TEST_CASE("a removed message can be received while its rest is still in flight") {
     world in(configured({{"RNDV_THRESH", "inf"}}));
     const auto data = pattern(3 << 20, 4);
-    const params none;
     const auto sending = ucp_tag_send_nbx(in.ep, data.data(), data.size(), 6, &none);
     in.await_unexpected(6);
     ucp_tag_recv_info_t info{};
     ucp_tag_message_h message = ucp_tag_probe_nb(in.receiver, 6, all_bits, 1, &info);
     REQUIRE(message != nullptr);
-    for (int i = 0; i < 3; ++i)
-        in.progress();
+    in.progress_often(3);
     std::vector<std::byte> into(data.size());
     CHECK(in.finish(ucp_tag_msg_recv_nbx(in.receiver, into.data(), into.size(), message, &none)) ==
           UCS_OK);
@@ -176,7 +163,6 @@ TEST_CASE("messages of zero length are delivered") {
     const params options = params().on_recv(got).flag(UCP_OP_ATTR_FLAG_NO_IMM_CMPL);
     ucs_status_ptr_t receiving = nullptr;
     if (expected) receiving = ucp_tag_recv_nbx(in.receiver, nullptr, 0, 7, all_bits, &options);
-    const params none;
     const auto start = sync ? ucp_tag_send_sync_nbx : ucp_tag_send_nbx;
     const auto sending = start(in.ep, nullptr, 0, 7, &none);
     if (!expected) {
@@ -199,8 +185,7 @@ TEST_CASE("a synchronous send completes when it is matched, not before") {
     void* sending = ucp_tag_send_sync_nbx(in.ep, data.data(), length, 8, &options);
     REQUIRE(UCS_PTR_IS_PTR(sending));
     in.await_unexpected(8);
-    for (int i = 0; i < 1000; ++i)
-        in.progress();
+    in.progress_often(1000);
     CHECK(sent.calls == 0);
     in.recv(into.data(), length, 8);
     CHECK(in.finish(sending) == UCS_OK);
@@ -214,7 +199,6 @@ TEST_CASE("ten thousand receives wait at once, and each gets its own message") {
     constexpr std::uint32_t count = 10000;
     std::vector<std::uint32_t> got(count, ~0U);
     std::vector<ucs_status_ptr_t> recvs;
-    const params none;
     for (std::uint32_t i = 0; i < count; ++i) {
         const ucp_tag_t mask = wildcards && i % 2 == 0 ? 0xFFFF : all_bits;
         recvs.push_back(ucp_tag_recv_nbx(in.receiver, &got[i], 4, i, mask, &none));
@@ -241,7 +225,6 @@ TEST_CASE("a truncated receive does not affect the following messages") {
     char text[4] = {};
     in.send("abcd", 4, 9);
     in.send("efgh", 4, 9);
-    const params none;
     in.await_unexpected(9);
     CHECK(in.finish(ucp_tag_recv_nbx(in.receiver, text, 2, 9, all_bits, &none)) ==
           UCS_ERR_MESSAGE_TRUNCATED);

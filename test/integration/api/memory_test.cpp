@@ -55,8 +55,8 @@ TEST_CASE("the library allocates memory at a given address") {
 
 TEST_CASE("memory of zero length is registered, packed and unpacked") {
     const world in;
-    const registered none(in.context, nullptr, 0);
-    const packed_rkey packed(in.context, none);
+    const registered empty(in.context, nullptr, 0);
+    const packed_rkey packed(in.context, empty);
     const unpacked_rkey key(in.ep, packed);
     void* pointer = nullptr;
     CHECK(ucp_rkey_ptr(key, 0, &pointer) != UCS_OK);
@@ -150,10 +150,10 @@ TEST_CASE("keys are compared") {
     const unpacked_rkey a(in.ep, packed);
     const unpacked_rkey b(in.ep, packed);
     const unpacked_rkey c(in.ep, packed_second);
-    const ucp_rkey_compare_params_t none{};
+    const ucp_rkey_compare_params_t no_params{};
     const auto order = [&](ucp_rkey_h left, ucp_rkey_h right) {
         int result = 77;
-        REQUIRE(ucp_rkey_compare(in.sender, left, right, &none, &result) == UCS_OK);
+        REQUIRE(ucp_rkey_compare(in.sender, left, right, &no_params, &result) == UCS_OK);
         return result;
     };
     CHECK(order(a, b) == 0);

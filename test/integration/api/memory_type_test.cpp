@@ -69,11 +69,10 @@ TEST_CASE(
     "a probed message is not received into memory of a device, and can be received afterwards") {
     const world in(all_features());
     char sent = 'x';
-    const params none;
     const ucs_status_ptr_t sending = ucp_tag_send_nbx(in.ep, &sent, 1, 7, &none);
     in.await_unexpected(7);
     ucp_tag_recv_info_t info{};
-    const ucp_tag_message_h message = ucp_tag_probe_nb(in.receiver, 7, ~ucp_tag_t{0}, 1, &info);
+    const ucp_tag_message_h message = ucp_tag_probe_nb(in.receiver, 7, all_bits, 1, &info);
     REQUIRE(message != nullptr);
     char received = 0;
     check_refuses_devices("ucp_tag_msg_recv_nbx", [&](const params& p) {
@@ -91,21 +90,14 @@ TEST_CASE(
         void* data = nullptr;
         std::size_t length = 0;
     } arrived;
-    ucp_am_handler_param_t handler{};
-    handler.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_CB |
-                         UCP_AM_HANDLER_PARAM_FIELD_ARG;
-    handler.id = 3;
-    handler.arg = &arrived;
-    handler.cb = [](void* arg, const void*, std::size_t, void* data, std::size_t length,
-                    const ucp_am_recv_param_t*) {
+    const auto keep = [](void* arg, const void*, std::size_t, void* data, std::size_t length,
+                         const ucp_am_recv_param_t*) {
         *static_cast<descriptor*>(arg) = {data, length};
         return UCS_INPROGRESS;
     };
-    REQUIRE(ucp_worker_set_am_recv_handler(in.receiver, &handler) == UCS_OK);
+    set_am_handler(in.receiver, 3, keep, &arrived);
     const auto sent = pattern(1000, 5);
-    params rendezvous;
-    rendezvous.flags = UCP_AM_SEND_FLAG_RNDV;
-    rendezvous.flag(UCP_OP_ATTR_FIELD_FLAGS);
+    const params rendezvous = params().flags_of_call(UCP_AM_SEND_FLAG_RNDV);
     const ucs_status_ptr_t sending =
         ucp_am_send_nbx(in.ep, 3, nullptr, 0, sent.data(), sent.size(), &rendezvous);
     REQUIRE(in.progress_until([&] { return arrived.data != nullptr; }));
@@ -114,7 +106,6 @@ TEST_CASE(
         return ucp_am_recv_data_nbx(in.receiver, arrived.data, received.data(), received.size(),
                                     &p);
     });
-    const params none;
     CHECK(in.finish(ucp_am_recv_data_nbx(in.receiver, arrived.data, received.data(),
                                          received.size(), &none)) == UCS_OK);
     CHECK(received == sent);
@@ -169,7 +160,7 @@ TEST_CASE(
         char sent = 'y';
         char received = 0;
         const ucs_status_ptr_t receiving =
-            ucp_tag_recv_nbx(in.receiver, &received, 1, 9, ~ucp_tag_t{0}, &given);
+            ucp_tag_recv_nbx(in.receiver, &received, 1, 9, all_bits, &given);
         CHECK(in.finish(ucp_tag_send_nbx(in.ep, &sent, 1, 9, &given)) == UCS_OK);
         CHECK(in.finish(receiving) == UCS_OK);
         CHECK(received == 'y');

@@ -43,14 +43,8 @@ public:
         if (target != worker) events += ucp_worker_progress(target);
         return events;
     }
-    ucs_status_t flush() const {
-        const params none;
-        return finish(ucp_ep_flush_nbx(ep, &none));
-    }
-    ucs_status_t flush_worker() const {
-        const params none;
-        return finish(ucp_worker_flush_nbx(worker, &none));
-    }
+    ucs_status_t flush() const { return finish(ucp_ep_flush_nbx(ep, &none)); }
+    ucs_status_t flush_worker() const { return finish(ucp_worker_flush_nbx(worker, &none)); }
 
     ucp_context_h context;
     ucp_worker_h worker;  // issues puts and gets

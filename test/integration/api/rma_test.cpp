@@ -34,7 +34,6 @@ TEST_CASE("put writes the given bytes and nothing else") {
         INFO(length);
         std::memset(remote.base(), 0x55, length + 2 * margin);
         const auto data = pattern(length, static_cast<unsigned>(length) + 1);
-        const params none;
         REQUIRE(in.finish(ucp_put_nbx(in.ep, data.data(), length, remote.address(margin),
                                       remote.key(), &none)) == UCS_OK);
         REQUIRE(in.flush() == UCS_OK);
@@ -54,7 +53,6 @@ TEST_CASE("get reads the remote bytes") {
         const auto data = pattern(length, static_cast<unsigned>(length) + 2);
         if (length > 0) std::memcpy(remote.base(), data.data(), length);
         std::vector<std::byte> got(length + 1, std::byte{0x55});
-        const params none;
         REQUIRE(in.finish(ucp_get_nbx(in.ep, got.data(), length, remote.address(), remote.key(),
                                       &none)) == UCS_OK);
         CHECK(holds(got.data(), data));
@@ -127,9 +125,6 @@ TEST_CASE("the older forms of put and get") {
 TEST_CASE("operations on remote memory support callbacks and requests of the program") {
     const remote_world in;
     const remote_memory remote(in, 100000, GENERATE(false, true));
-    ucp_context_attr_t attr{};
-    attr.field_mask = UCP_ATTR_FIELD_REQUEST_SIZE;
-    REQUIRE(ucp_context_query(in.context, &attr) == UCS_OK);
     for (const std::size_t length : std::initializer_list<std::size_t>{0, 8, 100000}) {
         auto data = pattern(length, 6);
         outcome completion;
@@ -143,8 +138,8 @@ TEST_CASE("operations on remote memory support callbacks and requests of the pro
         CHECK(completion.handle == put);
         CHECK(in.finish(put) == UCS_OK);
 
-        std::vector<std::byte> request_bytes(attr.request_size);
-        void* const request = request_bytes.data() + request_bytes.size();
+        std::vector<std::byte> request_memory(request_bytes(in.context));
+        void* const request = request_memory.data() + request_memory.size();
         const params own_request = params().request_memory(request);
         std::vector<std::byte> got(length);
         const ucs_status_ptr_t get =
@@ -161,7 +156,6 @@ TEST_CASE("accesses outside of a key's memory, or without permission, are refuse
     const remote_world in;
     const remote_memory remote(in, 1000, GENERATE(false, true));
     char bytes[64] = {};
-    const params none;
     const auto put = [&](std::uint64_t address, std::size_t length) {
         captured_output log;
         const ucs_status_t status =
@@ -204,7 +198,6 @@ TEST_CASE("a key with a wrong secret or length gives no access at the owner") {
         bytes[damaged] ^= std::byte{8};
         const unpacked_rkey forged(in.ep, bytes.data());
         std::memset(remote.base(), 0x11, 1000);
-        const params none;
         const std::uint64_t number = 7;
         const std::size_t offset = damaged == 29 ? 1000 : 0;  // 8 bytes behind the end, or inside
         captured_output log;
@@ -236,7 +229,6 @@ TEST_CASE("the key of unmapped memory gives no access") {
     const unpacked_rkey key(in.ep, packed);
     const std::uint64_t address = memory->address();
     memory.reset();
-    const params none;
     const std::uint64_t number = 7;
     captured_output log;
     CHECK(in.finish(ucp_put_nbx(in.ep, &number, 8, address, key, &none)) == UCS_OK);
@@ -259,9 +251,9 @@ TEST_CASE("registrations and datatypes of operations are checked") {
     captured_output log;
     CHECK(in.finish(ucp_put_nbx(in.ep, bytes + 1, 64, remote.address(), remote.key(),
                                 &with_memh)) == UCS_ERR_INVALID_PARAM);
-    ucp_generic_dt_ops_t none{};
+    const ucp_generic_dt_ops_t no_functions{};
     ucp_datatype_t generic = 0;
-    REQUIRE(ucp_dt_create_generic(&none, nullptr, &generic) == UCS_OK);
+    REQUIRE(ucp_dt_create_generic(&no_functions, nullptr, &generic) == UCS_OK);
     const params odd = params().type(generic);
     CHECK(in.finish(ucp_put_nbx(in.ep, bytes, 1, remote.address(), remote.key(), &odd)) ==
           UCS_ERR_UNSUPPORTED);
@@ -272,7 +264,6 @@ TEST_CASE("the first operation of an endpoint may be a put") {
     const remote_world in;
     const remote_memory remote(in, 1000, GENERATE(false, true));
     const std::uint64_t number = 42;
-    const params none;
     const params now = params().flag(UCP_OP_ATTR_FLAG_FORCE_IMM_CMPL);
     const ucs_status_ptr_t immediate =
         ucp_put_nbx(in.ep, &number, 8, remote.address(), remote.key(), &now);

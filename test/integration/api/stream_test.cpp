@@ -17,12 +17,9 @@ struct receive {
     receive(const pair& in, std::size_t count, bool wait_all,
             ucp_datatype_t type = ucp_dt_make_contig(1)) {
         data.resize(count * (type >> UCP_DATATYPE_SHIFT));
-        params options;
-        options.type(type).cb.recv_stream = record_stream;
-        options.user_data = &done;
-        options.flags = wait_all ? static_cast<unsigned>(UCP_STREAM_RECV_FLAG_WAITALL) : 0;
-        options.flag(UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA |
-                     UCP_OP_ATTR_FIELD_FLAGS);
+        params options =
+            params().type(type).on_send(done).flags_of_call(UCP_STREAM_RECV_FLAG_WAITALL, wait_all);
+        options.cb.recv_stream = record_stream;
         running = ucp_stream_recv_nbx(in.back, data.data(), count, &length, &options);
     }
     ~receive() {
@@ -90,8 +87,7 @@ TEST_CASE("a receive ends with the available whole elements; WAITALL fills it") 
     receive plain(in, 100, false, ucp_dt_make_contig(8));
     CHECK(!plain.is_done());
     CHECK(in.finish(in.write(pattern(13, 1))) == UCS_OK);
-    for (int i = 0; i < 1000; ++i)
-        in.progress();
+    in.progress_often(1000);
     CHECK(!plain.is_done());  // one element and a half
     std::size_t unused = 0;
     CHECK(ucp_stream_recv_request_test(plain.running, &unused) == UCS_INPROGRESS);
@@ -103,8 +99,7 @@ TEST_CASE("a receive ends with the available whole elements; WAITALL fills it") 
     CHECK(length == 16);
     receive full(in, 20, true);
     CHECK(in.finish(in.write(pattern(19, 3))) == UCS_OK);
-    for (int i = 0; i < 1000; ++i)
-        in.progress();
+    in.progress_often(1000);
     CHECK(!full.is_done());
     CHECK(in.finish(in.write(pattern(2, 4))) == UCS_OK);
     REQUIRE(in.progress_until([&] { return full.is_done(); }));
@@ -163,7 +158,6 @@ TEST_CASE("bytes are handed out without a copy, and endpoints with bytes are lis
 
 TEST_CASE("bytes for a waiting receive do not list the endpoint") {
     const pair in;
-    const params none;
     std::vector<std::byte> into(100);
     std::size_t length = 0;
     const ucs_status_ptr_t reading =
@@ -185,8 +179,7 @@ TEST_CASE("a sender waits if the receiver does not read, and resumes when it rea
     constexpr std::size_t count = 40;
     for (std::size_t i = 0; i < count; ++i)
         writing.push_back(in.write(part));
-    for (int i = 0; i < 20'000; ++i)
-        in.progress();
+    in.progress_often(20'000);
     std::size_t done = 0;
     for (ucs_status_ptr_t each : writing)
         done += UCS_PTR_IS_PTR(each) && ucp_request_check_status(each) == UCS_INPROGRESS ? 0U : 1U;
@@ -226,7 +219,6 @@ TEST_CASE("sends that wait for the window and for the transport in turn stay in 
     };
     for (std::size_t sent = 0; sent < count; ++sent) {
         if (writing.size() == in_flight) finish_write();
-        const params none;
         writing.push_back(ucp_stream_send_nbx(in.ep, all.data() + sent * length, length, &none));
         if (reading.size() == in_flight) check_read();
         reading.emplace_back(in, length, true);
@@ -245,12 +237,10 @@ TEST_CASE("receives end when the peer closes; earlier bytes can still be read") 
     REQUIRE(in.progress_until([&] { return in.read_some(4).size() == 4; }));
     in.close(in.ep);
     in.ep = nullptr;
-    for (int i = 0; i < 10'000; ++i)
-        in.progress();
+    in.progress_often(10'000);
     CHECK(in.read_some(6).size() == 6);
     std::size_t length = 1;
     char byte;
-    const params none;
     CHECK(UCS_PTR_STATUS(ucp_stream_recv_nbx(in.back, &byte, 1, &length, &none)) ==
           UCS_ERR_CONNECTION_RESET);
     CHECK(UCS_PTR_STATUS(ucp_stream_recv_data_nb(in.back, &length)) == UCS_ERR_CONNECTION_RESET);
@@ -263,8 +253,7 @@ TEST_CASE(
     const auto much = pattern(1'000'000, 3);
     const ucs_status_ptr_t writing = in.write(much);
     REQUIRE(UCS_PTR_IS_PTR(writing));
-    for (int i = 0; i < 10'000; ++i)
-        in.progress();
+    in.progress_often(10'000);
     in.close(in.ep, true);
     in.ep = nullptr;
     CHECK(in.finish(writing) == UCS_ERR_CANCELED);
@@ -287,11 +276,9 @@ TEST_CASE("two endpoints that close do not wait for each other to read") {
         CHECK(in.finish(forward) == UCS_ERR_CONNECTION_RESET);
         return;
     }
-    const params none;
     const ucs_status_ptr_t back = ucp_stream_send_nbx(in.back, much.data(), much.size(), &none);
     REQUIRE(UCS_PTR_IS_PTR(back));
-    for (int i = 0; i < 10'000; ++i)
-        in.progress();
+    in.progress_often(10'000);
     const ucs_status_ptr_t first = ucp_ep_close_nbx(in.ep, &none);
     const ucs_status_ptr_t second = ucp_ep_close_nbx(in.back, &none);
     in.ep = in.back = nullptr;
@@ -306,7 +293,6 @@ TEST_CASE("invalid parameters of streams are refused") {
     captured_output output;
     char byte = 0;
     std::size_t length = 0;
-    const params none;
     CHECK(UCS_PTR_RAW_STATUS(ucp_stream_send_nb(in.ep, &byte, 1, ucp_dt_make_contig(1), nullptr,
                                                 1)) == UCS_ERR_INVALID_PARAM);
     CHECK(UCS_PTR_RAW_STATUS(ucp_stream_recv_nbx(in.back, &byte, 1, nullptr, &none)) ==

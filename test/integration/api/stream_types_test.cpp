@@ -95,8 +95,8 @@ struct reading {
 
     reading(const pair& in, const sparse& datatype, std::size_t count, bool wait_all)
         : memory(sparse::memory(count, std::byte{0x5a})) {
-        params options = params().type(datatype.type).flag(UCP_OP_ATTR_FIELD_FLAGS);
-        options.flags = wait_all ? static_cast<unsigned>(UCP_STREAM_RECV_FLAG_WAITALL) : 0U;
+        const params options =
+            params().type(datatype.type).flags_of_call(UCP_STREAM_RECV_FLAG_WAITALL, wait_all);
         running = ucp_stream_recv_nbx(in.back, memory.data(), count, &length, &options);
     }
     ucs_status_t end(const pair& in) {

@@ -25,7 +25,6 @@ struct pair : world {
     explicit pair(const world_options& options = for_streams()) : world(options) {
         back = loopback() ? ep : make_ep(receiver, sender);
         if (!loopback()) {
-            const params none;
             REQUIRE(finish(ucp_ep_flush_nbx(back, &none)) == UCS_OK);
         }
     }
@@ -36,7 +35,6 @@ struct pair : world {
     pair& operator=(const pair&) = delete;
 
     ucs_status_ptr_t write(const std::vector<std::byte>& bytes) const {
-        const params none;
         return ucp_stream_send_nbx(ep, bytes.data(), bytes.size(), &none);
     }
     // Reads the available bytes, up to a length. Returns an empty vector if there are none.

@@ -10,7 +10,6 @@ using namespace api;
 
 namespace {
 
-constexpr ucp_tag_t all_bits = ~ucp_tag_t{0};
 constexpr std::size_t sizes[] = {8, 300, 20'000, 100'000};
 constexpr std::size_t longest = 100'000;
 
@@ -20,19 +19,6 @@ world_options all_features() {
     options.features =
         UCP_FEATURE_TAG | UCP_FEATURE_AM | UCP_FEATURE_STREAM | UCP_FEATURE_RMA | UCP_FEATURE_AMO64;
     return options;
-}
-
-// Waits for an operation in a thread. Returns true if it succeeded. Catch2's macros work only in
-// the main thread.
-bool good(const remote_world& in, ucs_status_ptr_t started) {
-    if (!UCS_PTR_IS_PTR(started)) return UCS_PTR_RAW_STATUS(started) == UCS_OK;
-    for (unsigned turn = 1; ucp_request_check_status(started) == UCS_INPROGRESS; ++turn) {
-        in.progress();
-        if (turn % 64 == 0) ::sched_yield();
-    }
-    const bool done = ucp_request_check_status(started) == UCS_OK;
-    ucp_request_free(started);
-    return done;
 }
 
 std::size_t size_of(int round) {
@@ -49,7 +35,6 @@ struct common : remote_world {
         : remote_world(all_features()),
           back(target == worker ? ep : make_ep(target, worker)),
           address(address_of(target)) {
-        const params none;
         if (back != ep) REQUIRE(finish(ucp_ep_flush_nbx(back, &none)) == UCS_OK);
         std::memset(memory.base(), 0, 4 * longest + 8);
     }
@@ -61,11 +46,10 @@ struct common : remote_world {
 int exchange(const common& in, ucp_ep_h ep, ucp_tag_t tag, std::size_t length) {
     const auto data = pattern(length, static_cast<unsigned>(tag));
     std::vector<std::byte> into(length);
-    const params none;
     const auto recv = ucp_tag_recv_nbx(in.target, into.data(), length, tag, all_bits, &none);
     const auto send = ucp_tag_send_nbx(ep, data.data(), length, tag, &none);
-    int wrong = good(in, send) ? 0 : 1;
-    wrong += good(in, recv) ? 0 : 1;
+    int wrong = in.count_failure(send);
+    wrong += in.count_failure(recv);
     return wrong + (into == data ? 0 : 1);
 }
 
@@ -119,14 +103,7 @@ struct sink {
     }
     void install(ucp_worker_h target, unsigned id) {
         worker = target;
-        ucp_am_handler_param_t options{};
-        options.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_CB |
-                             UCP_AM_HANDLER_PARAM_FIELD_ARG | UCP_AM_HANDLER_PARAM_FIELD_FLAGS;
-        options.id = id;
-        options.flags = UCP_AM_FLAG_WHOLE_MSG;
-        options.cb = call;
-        options.arg = this;
-        REQUIRE(ucp_worker_set_am_recv_handler(target, &options) == UCS_OK);
+        set_am_handler(target, id, call, this, UCP_AM_FLAG_WHOLE_MSG);
     }
 };
 
@@ -135,13 +112,9 @@ int active(const common& in, sink& handler, unsigned id, int rounds) {
     for (int i = 0; i < rounds; ++i) {
         const unsigned seed = id * 1000 + static_cast<unsigned>(i);
         const auto data = pattern(size_of(i), seed);
-        params options;
-        options.flag(UCP_OP_ATTR_FIELD_FLAGS).flags =
-            i % 3 == 0 ? static_cast<unsigned>(UCP_AM_SEND_FLAG_RNDV) : 0U;
-        wrong += good(in, ucp_am_send_nbx(in.ep, id, &seed, sizeof seed, data.data(), data.size(),
-                                          &options))
-                     ? 0
-                     : 1;
+        const params options = params().flags_of_call(UCP_AM_SEND_FLAG_RNDV, i % 3 == 0);
+        wrong += in.count_failure(
+            ucp_am_send_nbx(in.ep, id, &seed, sizeof seed, data.data(), data.size(), &options));
     }
     while (handler.right + handler.wrong < rounds) {
         in.progress();
@@ -153,31 +126,24 @@ int active(const common& in, sink& handler, unsigned id, int rounds) {
 // Accesses a part of the memory that no other thread uses, and a number to which all threads add.
 int access_remote(const common& in, unsigned part, int rounds) {
     int wrong = 0;
-    const params none;
     for (int i = 0; i < rounds; ++i) {
         const auto data = pattern(size_of(i), part * 1000 + static_cast<unsigned>(i));
         std::vector<std::byte> into(data.size());
         const std::uint64_t address = in.memory.address(8 + part * longest);
         const auto put =
             ucp_put_nbx(in.ep, data.data(), data.size(), address, in.memory.key(), &none);
-        wrong += good(in, i % 2 == 0 ? ucp_ep_flush_nbx(in.ep, &none)
-                                     : ucp_worker_flush_nbx(in.worker, &none))
-                     ? 0
-                     : 1;
-        wrong += good(in, put) ? 0 : 1;
-        wrong +=
-            good(in, ucp_get_nbx(in.ep, into.data(), into.size(), address, in.memory.key(), &none))
-                ? 0
-                : 1;
+        wrong += in.count_failure(i % 2 == 0 ? ucp_ep_flush_nbx(in.ep, &none)
+                                             : ucp_worker_flush_nbx(in.worker, &none));
+        wrong += in.count_failure(put);
+        wrong += in.count_failure(
+            ucp_get_nbx(in.ep, into.data(), into.size(), address, in.memory.key(), &none));
         wrong += into == data ? 0 : 1;
         const std::uint64_t one = 1;
         const params word = params().type(ucp_dt_make_contig(8));
-        wrong += good(in, ucp_atomic_op_nbx(in.ep, UCP_ATOMIC_OP_ADD, &one, 1, in.memory.address(),
-                                            in.memory.key(), &word))
-                     ? 0
-                     : 1;
+        wrong += in.count_failure(ucp_atomic_op_nbx(in.ep, UCP_ATOMIC_OP_ADD, &one, 1,
+                                                    in.memory.address(), in.memory.key(), &word));
     }
-    return wrong + (good(in, ucp_ep_flush_nbx(in.ep, &none)) ? 0 : 1);
+    return wrong + in.count_failure(ucp_ep_flush_nbx(in.ep, &none));
 }
 
 int streamed(const common& in, int rounds) {
@@ -186,14 +152,11 @@ int streamed(const common& in, int rounds) {
         const auto data = pattern(size_of(i), static_cast<unsigned>(i));
         std::vector<std::byte> into(data.size());
         std::size_t length = 0;
-        const params none;
-        params whole;
-        whole.flag(UCP_OP_ATTR_FIELD_FLAGS).flags =
-            static_cast<unsigned>(UCP_STREAM_RECV_FLAG_WAITALL);
+        const params whole = params().flags_of_call(UCP_STREAM_RECV_FLAG_WAITALL);
         const auto send = ucp_stream_send_nbx(in.ep, data.data(), data.size(), &none);
         const auto recv = ucp_stream_recv_nbx(in.back, into.data(), into.size(), &length, &whole);
-        wrong += good(in, recv) ? 0 : 1;
-        wrong += good(in, send) ? 0 : 1;
+        wrong += in.count_failure(recv);
+        wrong += in.count_failure(send);
         wrong += into == data ? 0 : 1;
     }
     return wrong;
@@ -202,25 +165,18 @@ int streamed(const common& in, int rounds) {
 // Creates, uses and closes endpoints, with and without error handling, with both close modes.
 int connecting(const common& in, unsigned thread, int rounds) {
     int wrong = 0;
-    const params none;
-    params force;
-    force.flag(UCP_OP_ATTR_FIELD_FLAGS).flags = static_cast<unsigned>(UCP_EP_CLOSE_FLAG_FORCE);
+    const params force = params().flags_of_call(UCP_EP_CLOSE_FLAG_FORCE);
     for (int i = 0; i < rounds; ++i) {
         const bool handles = i % 2 == 1;
-        ucp_ep_params_t options{};
-        options.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS;
-        options.address = reinterpret_cast<const ucp_address_t*>(in.address.data());
-        if (handles) {
-            options.field_mask |= UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE;
-            options.err_mode = UCP_ERR_HANDLING_MODE_PEER;
-        }
+        const ucp_ep_params_t options = handles ? ep_params_for(in.address.data(), nullptr, nullptr)
+                                                : ep_params_for(in.address.data());
         ucp_ep_h ep = nullptr;
         if (ucp_ep_create(in.worker, &options, &ep) != UCS_OK) {
             ++wrong;
             continue;
         }
         wrong += exchange(in, ep, 1000 + thread, size_of(i));
-        wrong += good(in, ucp_ep_close_nbx(ep, handles ? &force : &none)) ? 0 : 1;
+        wrong += in.count_failure(ucp_ep_close_nbx(ep, handles ? &force : &none));
     }
     return wrong;
 }

@@ -12,25 +12,10 @@ using namespace api;
 
 namespace {
 
-constexpr ucp_tag_t all_bits = ~ucp_tag_t{0};
-
 world_options in_mode(ucs_thread_mode_t mode) {
     world_options options;
     options.threads = mode;
     return options;
-}
-
-// Waits for an operation in a thread. Returns true if it succeeded. Catch2's macros work only in
-// the main thread.
-bool finish(const world& in, ucs_status_ptr_t started) {
-    if (!UCS_PTR_IS_PTR(started)) return UCS_PTR_RAW_STATUS(started) == UCS_OK;
-    for (unsigned turn = 1; ucp_request_check_status(started) == UCS_INPROGRESS; ++turn) {
-        in.progress();
-        if (turn % 256 == 0) ::sched_yield();
-    }
-    const bool good = ucp_request_check_status(started) == UCS_OK;
-    ucp_request_free(started);
-    return good;
 }
 
 // Sends and receives `count` messages with the thread's own tag. Returns the number of failures.
@@ -41,12 +26,11 @@ int traffic(const world& in, unsigned thread, int count) {
         const std::size_t length = sizes[static_cast<std::size_t>(i) % std::size(sizes)];
         const auto data = pattern(length, thread * 1000 + static_cast<unsigned>(i));
         std::vector<std::byte> into(length);
-        const params none;
         const auto recv =
             ucp_tag_recv_nbx(in.receiver, into.data(), length, thread, all_bits, &none);
         const auto send = ucp_tag_send_nbx(in.ep, data.data(), length, thread, &none);
-        wrong += finish(in, send) ? 0 : 1;
-        wrong += finish(in, recv) ? 0 : 1;
+        wrong += in.count_failure(send);
+        wrong += in.count_failure(recv);
         wrong += into == data ? 0 : 1;
     }
     return wrong;
@@ -58,10 +42,7 @@ TEST_CASE("a worker has the requested thread mode") {
     const ucs_thread_mode_t mode =
         GENERATE(UCS_THREAD_MODE_SINGLE, UCS_THREAD_MODE_SERIALIZED, UCS_THREAD_MODE_MULTI);
     const world in(in_mode(mode));
-    ucp_worker_attr_t attr{};
-    attr.field_mask = UCP_WORKER_ATTR_FIELD_THREAD_MODE;
-    REQUIRE(ucp_worker_query(in.sender, &attr) == UCS_OK);
-    CHECK(attr.thread_mode == mode);
+    CHECK(attributes_of(in.sender, UCP_WORKER_ATTR_FIELD_THREAD_MODE).thread_mode == mode);
 }
 
 TEST_CASE("four threads send and receive on one worker in mode MULTI") {
@@ -106,7 +87,6 @@ TEST_CASE("one thread may wait for a request that another completes") {
     for (int i = 0; i < 300; ++i) {
         const auto data = pattern(100 + static_cast<std::size_t>(i) * 50, 1);
         std::vector<std::byte> into(data.size());
-        const params none;
         void* recv = ucp_tag_recv_nbx(in.receiver, into.data(), into.size(), 1, all_bits, &none);
         const auto send = ucp_tag_send_nbx(in.ep, data.data(), data.size(), 1, &none);
         ucp_tag_recv_info_t info{};

@@ -8,8 +8,6 @@ using namespace api;
 
 namespace {
 
-constexpr ucp_tag_t all_bits = ~ucp_tag_t{0};
-
 enum class shape { contig, iov, generic };
 
 // A generic datatype whose packed form is the memory with every bit inverted. Counts the open
@@ -193,27 +191,15 @@ TEST_CASE("all datatypes and modes work at every protocol threshold that options
         settings{{"ZCOPY_THRESH", "0"}, {"RNDV_THRESH", "64k"}},
         settings{{"ZCOPY_THRESH", "inf"}, {"RNDV_THRESH", "64k"}, {"RNDV_FRAG_SIZE", "16k"}});
     INFO(name_of(config));
-    world_options options;
-    options.config = config;
-    const world in(options);
+    const world in(configured(config));
     transfer_all(in, {0, 1, 8, 92, 999, 1000, 1001, 8176, 8192, 65535, 65536, 65537, 200001});
 }
 
 TEST_CASE("sixteen megabytes arrive as they were sent, by every scheme") {
     const std::string scheme = GENERATE("auto", "get_zcopy", "put_zcopy", "am");
-    world_options options;
-    options.config = {{"RNDV_SCHEME", scheme}, {"RNDV_THRESH", "8k"}};
     CAPTURE(scheme);
-    const world in(options);
-    const auto data = pattern(16 << 20, 7);
-    std::vector<std::byte> into(data.size());
-    const params none;
-    const auto receiving =
-        ucp_tag_recv_nbx(in.receiver, into.data(), into.size(), 1, all_bits, &none);
-    const auto sending = ucp_tag_send_nbx(in.ep, data.data(), data.size(), 1, &none);
-    CHECK(in.finish(receiving) == UCS_OK);
-    CHECK(in.finish(sending) == UCS_OK);
-    CHECK(into == data);
+    const world in(configured({{"RNDV_SCHEME", scheme}, {"RNDV_THRESH", "8k"}}));
+    in.exchange(in.ep, in.receiver, 16 << 20);
 }
 
 TEST_CASE("an error of the unpack function is the status of the receive") {
@@ -224,7 +210,6 @@ TEST_CASE("an error of the unpack function is the status of the receive") {
     inverting generic;
     generic.unpack_status = UCS_ERR_IO_ERROR;
     std::vector<std::byte> data(length), into(length);
-    const params none;
     const params options = params().type(generic.type).flag(UCP_OP_ATTR_FLAG_NO_IMM_CMPL);
     ucs_status_ptr_t receiving = nullptr;
     if (expected) {

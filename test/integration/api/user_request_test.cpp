@@ -12,7 +12,7 @@ namespace {
 // Memory of a request with guards before and behind it, filled with `garbage`.
 class own_request {
 public:
-    own_request(const world& in, int garbage) : size_(in.request_bytes()) {
+    own_request(const world& in, int garbage) : size_(request_bytes(in.context)) {
         bytes_.resize(guard + size_ + area + guard);
         std::memset(bytes_.data(), garbage, bytes_.size());
         std::memset(bytes_.data(), canary, guard);
@@ -44,8 +44,6 @@ ucs_status_t wait(const world& in, void* request, ucp_tag_recv_info_t* info = nu
     REQUIRE(in.progress_until([&] { return ucp_request_test(request, info) != UCS_INPROGRESS; }));
     return ucp_request_test(request, info);
 }
-
-constexpr ucp_tag_t all_bits = ~ucp_tag_t{0};
 
 }  // namespace
 
@@ -115,7 +113,7 @@ TEST_CASE("a request of the program may be freed in its callback") {
         bool done = false;
     };
     job request;
-    const std::size_t size = in.request_bytes();
+    const std::size_t size = request_bytes(in.context);
     request.memory.reset(new unsigned char[size]);
     params options = params().request_memory(request.memory.get() + size);
     options.flag(UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA);

@@ -15,7 +15,6 @@ using namespace api;
 
 namespace {
 
-constexpr ucp_tag_t all_bits = ~ucp_tag_t{0};
 constexpr int long_time = 60'000;  // milliseconds; passes only if no event wakes
 
 world_options with_wakeup(ucs_thread_mode_t mode = UCS_THREAD_MODE_SINGLE) {
@@ -77,7 +76,6 @@ constexpr std::size_t lengths[] = {0, 8, 8, 300, 8, 20'000, 300'000, 8, 2'000'00
 
 // One side of a ping-pong.
 bool ping_pong(ucp_worker_h worker, ucp_ep_h ep, bool begins, sleep_method method, int fd) {
-    const params none;
     for (unsigned round = 0; round < 20; ++round) {
         for (const std::size_t length : lengths) {
             const auto data = pattern(length, round);
@@ -148,7 +146,6 @@ TEST_CASE("a message makes the descriptor of a sleeping worker readable", "[wake
     for (std::uint64_t i = 0; i < 20; ++i) {
         make_idle(in, in.receiver);
         if (in.loopback()) CHECK_FALSE(readable(fd, 0));
-        const params none;
         const auto send = ucp_tag_send_nbx(in.ep, &i, sizeof i, 7, &none);
         REQUIRE(readable(fd, long_time));
         CHECK(ucp_worker_arm(in.receiver) == UCS_ERR_BUSY);
@@ -192,7 +189,6 @@ TEST_CASE("an event that another thread's progress handles still wakes", "[wakeu
     SECTION("a message") {
         std::uint64_t got = 0;
         outcome received;
-        const params none;
         params with_callback;
         with_callback.on_recv(received);
         const auto receive =
@@ -248,7 +244,6 @@ TEST_CASE("a thread that sleeps on one of its workers can make progress for the 
     options.connect = false;  // connecting needs progress of both
     const world in(options);
     const std::uint64_t word = 5;
-    const params none;
     const auto send = ucp_tag_send_nbx(in.ep, &word, sizeof word, 7, &none);
     if (UCS_PTR_IS_PTR(send)) {
         const int fd = descriptor_of(in.sender);
@@ -267,7 +262,6 @@ TEST_CASE("the close of a peer wakes a sleeping thread", "[wakeup]") {
     if (only_self()) return;
     const world in(with_wakeup());
     make_idle(in, in.receiver);
-    const params none;
     const auto closing = ucp_ep_close_nbx(make_ep(in.sender, in.receiver), &none);
     make_idle(in, in.receiver);
     const ucp_ep_h used = make_ep(in.sender, in.receiver);
@@ -287,7 +281,6 @@ TEST_CASE("a sending thread wakes a thread that sleeps on the same worker", "[wa
     if (!only_self()) return;
     const world in(with_wakeup(UCS_THREAD_MODE_MULTI));
     std::uint64_t word = 0;
-    const params none;
     const auto receive = ucp_tag_recv_nbx(in.receiver, &word, sizeof word, 7, all_bits, &none);
     std::atomic<bool> good{false};
     std::thread sleeper([&] {
@@ -325,7 +318,6 @@ TEST_CASE("an event set reports a connection, a message and the end of a peer", 
     CAPTURE(edge);
     const worker_in_set in(edge);
     const ucp_worker_h peer = make_worker(in.context, with_wakeup());
-    const params none;
     const auto finish_both = [&](ucs_status_ptr_t started) {
         if (!UCS_PTR_IS_PTR(started)) return UCS_PTR_RAW_STATUS(started);
         while (ucp_request_check_status(started) == UCS_INPROGRESS) {

@@ -1,5 +1,6 @@
 #include "test/integration/api/world.hpp"
 
+#include <sched.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -74,13 +75,10 @@ std::vector<std::byte> address_of(ucp_worker_h worker) {
 
 ucp_ep_h make_ep(ucp_worker_h from, ucp_worker_h to, std::uint64_t flags) {
     const auto address = address_of(to);
-    ucp_ep_params_t params{};
-    params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_FLAGS;
-    params.address = reinterpret_cast<const ucp_address_t*>(address.data());
+    ucp_ep_params_t params = ep_params_for(address.data());
+    params.field_mask |= UCP_EP_PARAM_FIELD_FLAGS;
     params.flags = static_cast<unsigned>(flags);
-    ucp_ep_h ep = nullptr;
-    REQUIRE(ucp_ep_create(from, &params, &ep) == UCS_OK);
-    return ep;
+    return create_ep(from, params);
 }
 
 world::world(const world_options& options) {
@@ -89,13 +87,11 @@ world::world(const world_options& options) {
     receiver = only_self() ? sender : make_worker(context, options);
     ep = make_ep(sender, receiver);
     if (!options.connect) return;
-    constexpr ucp_tag_t tag = ~ucp_tag_t{0};
     const char hello = 1;
     char byte = 0;
-    const params none;
     // The send need not end before the receive is posted: rendezvous may be forced even here.
-    const ucs_status_ptr_t sending = ucp_tag_send_nbx(ep, &hello, 1, tag, &none);
-    recv(&byte, 1, tag);
+    const ucs_status_ptr_t sending = ucp_tag_send_nbx(ep, &hello, 1, all_bits, &none);
+    recv(&byte, 1, all_bits);
     REQUIRE(finish(sending) == UCS_OK);
     REQUIRE(finish(ucp_ep_flush_nbx(ep, &none)) == UCS_OK);
 }
@@ -130,6 +126,32 @@ bool workers::progress_until(const condition& holds) const {
     return true;
 }
 
+void workers::progress_often(unsigned turns) const {
+    for (unsigned i = 0; i < turns; ++i)
+        progress();
+}
+
+int workers::count_failure(ucs_status_ptr_t started) const {
+    if (!UCS_PTR_IS_PTR(started)) return UCS_PTR_RAW_STATUS(started) == UCS_OK ? 0 : 1;
+    for (unsigned turn = 1; ucp_request_check_status(started) == UCS_INPROGRESS; ++turn) {
+        progress();
+        if (turn % 64 == 0) ::sched_yield();
+    }
+    const int failures = ucp_request_check_status(started) == UCS_OK ? 0 : 1;
+    ucp_request_free(started);
+    return failures;
+}
+
+void workers::exchange(ucp_ep_h ep, ucp_worker_h to, std::size_t length, ucp_tag_t tag) const {
+    const auto data = pattern(length, static_cast<unsigned>(tag));
+    std::vector<std::byte> into(length);
+    const auto receiving = ucp_tag_recv_nbx(to, into.data(), length, tag, all_bits, &none);
+    const auto sending = ucp_tag_send_nbx(ep, data.data(), length, tag, &none);
+    REQUIRE(finish(receiving) == UCS_OK);
+    REQUIRE(finish(sending) == UCS_OK);
+    REQUIRE(into == data);
+}
+
 ucs_status_t workers::finish(ucs_status_ptr_t started) const {
     if (!UCS_PTR_IS_PTR(started)) return UCS_PTR_RAW_STATUS(started);
     REQUIRE(progress_until([&] { return ucp_request_check_status(started) != UCS_INPROGRESS; }));
@@ -141,37 +163,79 @@ ucs_status_t workers::finish(ucs_status_ptr_t started) const {
 ucp_tag_recv_info_t world::await_unexpected(ucp_tag_t tag) const {
     ucp_tag_recv_info_t info{};
     REQUIRE(progress_until(
-        [&] { return ucp_tag_probe_nb(receiver, tag, ~ucp_tag_t{0}, 0, &info) != nullptr; }));
+        [&] { return ucp_tag_probe_nb(receiver, tag, all_bits, 0, &info) != nullptr; }));
     return info;
 }
 
 void world::send(const void* data, std::size_t length, ucp_tag_t tag) const {
-    const params none;
     REQUIRE(finish(ucp_tag_send_nbx(ep, data, length, tag, &none)) == UCS_OK);
 }
 
 ucp_tag_recv_info_t world::recv(void* data, std::size_t length, ucp_tag_t tag) const {
     outcome got;
     const params options = params().on_recv(got).flag(UCP_OP_ATTR_FLAG_NO_IMM_CMPL);
-    REQUIRE(finish(ucp_tag_recv_nbx(receiver, data, length, tag, ~ucp_tag_t{0}, &options)) ==
-            UCS_OK);
+    REQUIRE(finish(ucp_tag_recv_nbx(receiver, data, length, tag, all_bits, &options)) == UCS_OK);
     REQUIRE(got.calls == 1);
     return got.info;
 }
 
 void world::close(ucp_ep_h endpoint, bool force) const {
-    params options;
-    options.flag(UCP_OP_ATTR_FIELD_FLAGS).flags =
-        force ? static_cast<unsigned>(UCP_EP_CLOSE_FLAG_FORCE) : 0;
-    const ucs_status_ptr_t closing = ucp_ep_close_nbx(endpoint, &options);
-    REQUIRE(finish(closing) == UCS_OK);
+    const params options = params().flags_of_call(UCP_EP_CLOSE_FLAG_FORCE, force);
+    REQUIRE(finish(ucp_ep_close_nbx(endpoint, &options)) == UCS_OK);
 }
 
-std::size_t world::request_bytes() const {
+ucp_ep_params_t ep_params_for(const void* address) {
+    ucp_ep_params_t params{};
+    params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS;
+    params.address = static_cast<const ucp_address_t*>(address);
+    return params;
+}
+
+ucp_ep_params_t ep_params_for(const void* address, ucp_err_handler_cb_t handler, void* arg) {
+    ucp_ep_params_t params = ep_params_for(address);
+    params.field_mask |= UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE | UCP_EP_PARAM_FIELD_ERR_HANDLER;
+    params.err_mode = UCP_ERR_HANDLING_MODE_PEER;
+    params.err_handler = {handler, arg};
+    return params;
+}
+
+ucp_ep_h create_ep(ucp_worker_h from, const ucp_ep_params_t& params) {
+    ucp_ep_h made = nullptr;
+    REQUIRE(ucp_ep_create(from, &params, &made) == UCS_OK);
+    return made;
+}
+
+ucp_params_t tag_params() {
+    ucp_params_t params{};
+    params.field_mask = UCP_PARAM_FIELD_FEATURES;
+    params.features = UCP_FEATURE_TAG;
+    return params;
+}
+
+ucp_worker_attr_t attributes_of(ucp_worker_h worker, std::uint64_t mask) {
+    ucp_worker_attr_t attr{};
+    attr.field_mask = mask;
+    REQUIRE(ucp_worker_query(worker, &attr) == UCS_OK);
+    return attr;
+}
+
+std::size_t request_bytes(ucp_context_h context) {
     ucp_context_attr_t attr{};
     attr.field_mask = UCP_ATTR_FIELD_REQUEST_SIZE;
     REQUIRE(ucp_context_query(context, &attr) == UCS_OK);
     return attr.request_size;
+}
+
+void set_am_handler(ucp_worker_h worker, unsigned id, ucp_am_recv_callback_t callback, void* arg,
+                    std::uint32_t flags) {
+    ucp_am_handler_param_t param{};
+    param.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_CB |
+                       UCP_AM_HANDLER_PARAM_FIELD_ARG | UCP_AM_HANDLER_PARAM_FIELD_FLAGS;
+    param.id = id;
+    param.flags = flags;
+    param.cb = callback;
+    param.arg = arg;
+    REQUIRE(ucp_worker_set_am_recv_handler(worker, &param) == UCS_OK);
 }
 
 captured_output::captured_output() {

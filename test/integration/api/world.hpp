@@ -47,6 +47,11 @@ struct params : ucp_request_param_t {
         datatype = value;
         return flag(UCP_OP_ATTR_FIELD_DATATYPE);
     }
+    // Flags of the function, if they are wanted.
+    params& flags_of_call(unsigned value, bool wanted = true) {
+        flags = wanted ? value : 0;
+        return flag(UCP_OP_ATTR_FIELD_FLAGS);
+    }
     params& request_memory(void* memory) {
         request = memory;
         return flag(UCP_OP_ATTR_FIELD_REQUEST);
@@ -56,6 +61,9 @@ struct params : ucp_request_param_t {
         return flag(UCP_OP_ATTR_FIELD_RECV_INFO);
     }
 };
+
+inline const params none;
+constexpr ucp_tag_t all_bits = ~ucp_tag_t{0};
 
 using settings = std::vector<std::pair<std::string, std::string>>;
 
@@ -88,8 +96,13 @@ public:
     virtual unsigned progress() const = 0;
     // Makes progress until the condition holds. Returns false if it does not hold for two minutes.
     [[nodiscard]] bool progress_until(const condition& holds) const;
+    void progress_often(unsigned turns) const;
     // Waits for the end of an operation, frees its request and returns its status.
     ucs_status_t finish(ucs_status_ptr_t started) const;
+    // Likewise in a thread, where Catch2's macros do not work. Returns 1 if the operation failed.
+    int count_failure(ucs_status_ptr_t started) const;
+    // Sends bytes over the endpoint to the worker, and checks what it receives.
+    void exchange(ucp_ep_h ep, ucp_worker_h to, std::size_t length, ucp_tag_t tag = 77) const;
 };
 
 // A context with a sending and a receiving worker. Both are the same worker if the transports reach
@@ -117,14 +130,26 @@ public:
     void close(ucp_ep_h endpoint, bool force = false) const;
     // Destroys everything early, for tests of the output.
     void destroy();
-
-    [[nodiscard]] std::size_t request_bytes() const;
 };
 
 ucp_context_h make_context(const world_options& options);
 ucp_worker_h make_worker(ucp_context_h context, const world_options& options = {});
 ucp_ep_h make_ep(ucp_worker_h from, ucp_worker_h to, std::uint64_t flags = 0);
 std::vector<std::byte> address_of(ucp_worker_h worker);
+// Parameters of an endpoint to a worker's address, which must outlive them.
+ucp_ep_params_t ep_params_for(const void* address);
+// Likewise, with an error handler, which may be null.
+ucp_ep_params_t ep_params_for(const void* address, ucp_err_handler_cb_t handler, void* arg);
+ucp_ep_h create_ep(ucp_worker_h from, const ucp_ep_params_t& params);
+// Parameters of a context with tagged messages.
+ucp_params_t tag_params();
+// Returns the attributes of the worker that the mask names.
+ucp_worker_attr_t attributes_of(ucp_worker_h worker, std::uint64_t mask);
+// Returns the size of the library's part of a request.
+std::size_t request_bytes(ucp_context_h context);
+// A handler without a callback is removed.
+void set_am_handler(ucp_worker_h worker, unsigned id, ucp_am_recv_callback_t callback, void* arg,
+                    std::uint32_t flags = 0);
 bool only_self();
 
 // Captures the standard streams, and with them the library's log, until the end of its scope.
