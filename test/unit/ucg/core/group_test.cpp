@@ -96,25 +96,20 @@ TEST_CASE(
     CHECK(ucg_group_rank(parts[3]) == 2);
 
     std::vector<std::vector<float>> from(4, std::vector<float>(10)), into = from;
-    std::vector<ucg_request_h> sums(4);
-    for (std::uint32_t rank = 0; rank < 4; ++rank) {
-        from[rank].assign(10, static_cast<float>(1U << rank));
-        const ucg_coll_args_t args = sum_of(from[rank], into[rank]);
-        REQUIRE(ucg_request_init(parts[rank], &args, &sums[rank]) == UCS_OK);
-        REQUIRE(ucg_request_start(sums[rank]) == UCS_OK);
+    {
+        test::requests sums(in, parts), parents(in);
+        for (std::uint32_t rank = 0; rank < 4; ++rank) {
+            from[rank].assign(10, static_cast<float>(1U << rank));
+            sums.add(rank, sum_of(from[rank], into[rank]));
+            parents.add(rank, barrier());
+        }
+        sums.start();
+        CHECK(parents.run() == UCS_OK);
+        sums.finish();
+        CHECK(sums.ends() == std::vector<ucs_status_t>(4, UCS_OK));
     }
-    test::requests parents(in);
-    for (std::uint32_t rank = 0; rank < 4; ++rank)
-        parents.add(rank, barrier());
-    CHECK(parents.run() == UCS_OK);
-    REQUIRE(in.run_until([&] {
-        return std::ranges::all_of(
-            sums, [](ucg_request_h each) { return ucg_request_test(each) != UCS_INPROGRESS; });
-    }));
     for (std::uint32_t rank = 0; rank < 4; ++rank) {
-        CHECK(ucg_request_test(sums[rank]) == UCS_OK);
         CHECK(into[rank][9] == (rank == 1 ? 2.0F : 13.0F));
-        CHECK(ucg_request_free(sums[rank]) == UCS_OK);
         ucg_group_destroy(parts[rank]);
     }
 }
@@ -199,33 +194,24 @@ TEST_CASE(
     test::log_capture captured;
     test::world in(layout(which));
     std::vector<std::vector<float>> from(4, std::vector<float>(100)), into = from;
-    std::vector<ucg_request_h> all(4);
+    test::requests all(in), late(in);
     for (std::uint32_t rank = 0; rank < 4; ++rank) {
         ucg_coll_args_t args = sum_of(from[rank], into[rank]);
         args.timeout = rank == 1 ? 0.2 : 0;
-        REQUIRE(ucg_request_init(in.groups[rank], &args, &all[rank]) == UCS_OK);
-        if (rank != 3) REQUIRE(ucg_request_start(all[rank]) == UCS_OK);
+        (rank == 3 ? late : all).add(rank, args);
     }
-    REQUIRE(in.run_until([&] {
-        return ucg_request_test(all[0]) != UCS_INPROGRESS &&
-               ucg_request_test(all[1]) != UCS_INPROGRESS &&
-               ucg_request_test(all[2]) != UCS_INPROGRESS;
-    }));
-    for (std::uint32_t rank = 0; rank < 3; ++rank)
-        CHECK(ucg_request_test(all[rank]) == UCS_ERR_TIMED_OUT);
+    all.start();
+    all.finish();
+    CHECK(all.ends() == std::vector<ucs_status_t>(3, UCS_ERR_TIMED_OUT));
     CHECK(captured.count("allreduce timed out after 0.2 s on rank 1 of 4") == 1);
     ucg_request_attr_t attr = UCG_REQUEST_ATTR_INIT;
     std::uint32_t missing[4];
     attr.missing = missing;
     attr.missing_max = 4;
-    REQUIRE(ucg_request_query(all[1], &attr) == UCS_OK);
+    REQUIRE(ucg_request_query(all.all()[1], &attr) == UCS_OK);
     CHECK(attr.missing_count >= 1);
     // A rank that comes too late gets the error.
-    REQUIRE(ucg_request_start(all[3]) == UCS_OK);
-    REQUIRE(in.run_until([&] { return ucg_request_test(all[3]) != UCS_INPROGRESS; }));
-    CHECK(ucg_request_test(all[3]) == UCS_ERR_TIMED_OUT);
-    for (const ucg_request_h each : all)
-        CHECK(ucg_request_free(each) == UCS_OK);
+    CHECK(late.run() == UCS_ERR_TIMED_OUT);
 }
 
 TEST_CASE("a canceled operation ends on every rank") {
@@ -241,9 +227,8 @@ TEST_CASE("a canceled operation ends on every rank") {
     CHECK(ucg_request_set_buffers(all.all()[0], nullptr, nullptr) == UCS_ERR_BUSY);
     REQUIRE(ucg_request_cancel(all.all()[2]) == UCS_OK);
     REQUIRE(ucg_request_start(all.all()[3]) == UCS_OK);
-    REQUIRE(in.run_until([&] { return all.over(); }));
-    for (const ucg_request_h each : all.all())
-        CHECK(ucg_request_test(each) == UCS_ERR_CANCELED);
+    all.finish();
+    CHECK(all.ends() == std::vector<ucs_status_t>(4, UCS_ERR_CANCELED));
 }
 
 TEST_CASE("ranks that disagree are named in the debug mode") {
@@ -258,9 +243,8 @@ TEST_CASE("ranks that disagree are named in the debug mode") {
             if (rank == 2) args.op = UCG_OP_MAX;
             all.add(rank, args);
         }
-        CHECK(all.run() == UCS_ERR_INVALID_PARAM);
-        for (const ucg_request_h each : all.all())
-            CHECK(ucg_request_test(each) == UCS_ERR_INVALID_PARAM);
+        static_cast<void>(all.run());
+        CHECK(all.ends() == std::vector<ucs_status_t>(4, UCS_ERR_INVALID_PARAM));
         CHECK(captured.count("rank 2 calls allreduce of 8 fp32 with maximum, by ") == 2);
     }
     // The group remains usable.
@@ -297,7 +281,7 @@ TEST_CASE("a rank that cancels a mismatched operation takes the same numbers as 
         CHECK(ucg_request_test(all.all()[0]) == UCS_ERR_INVALID_PARAM);
         REQUIRE(ucg_request_cancel(all.all()[1]) == UCS_OK);
         in.thaw(1);
-        REQUIRE(in.run_until([&] { return all.over(); }));
+        all.finish();
     }
     test::requests all(in);
     for (int round = 0; round < 3; ++round)

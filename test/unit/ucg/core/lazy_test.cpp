@@ -41,24 +41,25 @@ struct lazy_options {
     const test::env bandwidth{"UCG_BANDWIDTH", "1GBs"};
 };
 
-void run(test::world& in, const std::vector<ucg_group_h>& groups, const ucg_coll_args_t& args,
-         ucs_status_t expected = UCS_OK) {
-    std::vector<ucg_request_h> all;
-    for (const ucg_group_h each : groups) {
-        ucg_request_h made = nullptr;
-        REQUIRE(ucg_request_init(each, &args, &made) == UCS_OK);
-        REQUIRE(ucg_request_start(made) == UCS_OK);
-        all.push_back(made);
-    }
-    REQUIRE(in.run_until([&] {
-        return std::ranges::none_of(
-            all, [](ucg_request_h each) { return ucg_request_test(each) == UCS_INPROGRESS; });
-    }));
-    for (const ucg_request_h each : all) {
-        CHECK(ucg_request_test(each) == expected);
-        CHECK(ucg_request_free(each) == UCS_OK);
-    }
+void run_barrier(test::world& in, const std::vector<ucg_group_h>& groups) {
+    test::requests all(in, groups);
+    for (std::uint32_t rank = 0; rank < groups.size(); ++rank)
+        all.add(rank, barrier());
+    CHECK(all.run() == UCS_OK);
 }
+
+// Every rank takes part in a scatter of rank 0.
+struct scatter_of_all : test::requests {
+    explicit scatter_of_all(test::world& in, double timeout_of_root = 0)
+        : test::requests(in), from(in.size()), into(in.size()) {
+        for (std::uint32_t rank = 0; rank < in.size(); ++rank) {
+            ucg_coll_args_t args = scatter(0, from, into[rank]);
+            if (rank == 0) args.timeout = timeout_of_root;
+            add(rank, args);
+        }
+    }
+    std::vector<std::uint32_t> from, into;
+};
 
 }  // namespace
 
@@ -71,7 +72,7 @@ TEST_CASE("lazy addresses: only those of ranks at distances of powers of two are
     CHECK(in.oob_board().open() == 11);
     // A barrier sends to these ranks, and needs the addresses of the ranks that send to it if those
     // are slow.
-    run(in, in.groups, barrier());
+    run_barrier(in, in.groups);
     for (const ucg_group_h each : in.groups)
         CHECK(addresses(each) <= 8);
     // One rank sends to all others, which need its address if it is slow.
@@ -165,7 +166,7 @@ TEST_CASE("lazy addresses: splits of splits share them, and outlive their parent
         }
     CHECK(in.oob_board().open() == 8);
     const unsigned before = in.oob_board().answers();
-    run(in, quarters, barrier());
+    run_barrier(in, quarters);
     for (const ucg_group_h each : quarters)
         CHECK(ucg_group_size(each) == 2);
     CHECK(in.oob_board().answers() == before);
@@ -216,11 +217,8 @@ TEST_CASE("lazy addresses: failed lookups fail the operations that need them on 
     const test::log_capture log;
     test::world in(nodes_of_their_own(9));
     in.oob_board().lose_answers();
-    run(in, in.groups, barrier());
-    std::vector<std::uint32_t> from(9), into(9);
-    test::requests all(in);
-    for (std::uint32_t rank = 0; rank < 9; ++rank)
-        all.add(rank, scatter(0, from, into[rank]));
+    run_barrier(in, in.groups);
+    scatter_of_all all(in);
     CHECK(all.run() != UCS_OK);
     // Ranks to which nothing could be sent learn of the failure; others may have received their
     // data.
@@ -235,16 +233,13 @@ TEST_CASE(
     const lazy_options options;
     test::world in(nodes_of_their_own(6));
     in.oob_board().delay_answers(~0U - 1);
-    std::vector<std::uint32_t> from(6), into(6);
-    test::requests all(in);
-    for (std::uint32_t rank = 0; rank < 6; ++rank)
-        all.add(rank, scatter(0, from, into[rank]));
+    scatter_of_all all(in);
     all.start();
     for (int turn = 0; turn < 1000; ++turn)
         in.progress();
     CHECK(ucg_request_test(all.all()[0]) == UCS_INPROGRESS);
     REQUIRE(ucg_request_cancel(all.all()[0]) == UCS_OK);
-    REQUIRE(in.run_until([&] { return all.over(); }));
+    all.finish();
     for (const std::uint32_t rank : {0U, 3U, 5U})
         CHECK(ucg_request_test(all.all()[rank]) == UCS_ERR_CANCELED);
     // A rank that destroys its group waits for connections under way while no other rank makes
@@ -258,17 +253,11 @@ TEST_CASE("lazy addresses: a time limit ends operations that wait for them") {
     const test::log_capture log;
     test::world in(nodes_of_their_own(4));
     in.oob_board().delay_answers(~0U - 1);
-    std::vector<std::uint32_t> from(4), into(4);
-    test::requests all(in);
-    for (std::uint32_t rank = 0; rank < 4; ++rank) {
-        ucg_coll_args_t args = scatter(0, from, into[rank]);
-        if (rank == 0) args.timeout = 0.05;
-        all.add(rank, args);
-    }
+    scatter_of_all all(in, 0.05);
     CHECK(all.run() == UCS_ERR_TIMED_OUT);
     CHECK(ucg_request_test(all.all()[3]) == UCS_ERR_TIMED_OUT);
     // Operations that do not need the address still work.
-    run(in, in.groups, barrier());
+    run_barrier(in, in.groups);
 }
 
 TEST_CASE("lazy addresses: a group whose ranks cannot be found is made on no rank") {

@@ -40,11 +40,7 @@ constexpr ucs::time::nanoseconds second = 1'000'000'000;
 // A group of which all ranks except one start an operation.
 class scene {
 public:
-    explicit scene(const std::vector<std::string>& nodes) : in(nodes) {}
-    ~scene() {
-        for (const ucg_request_h each : all_)
-            CHECK(ucg_request_free(each) == UCS_OK);
-    }
+    explicit scene(const std::vector<std::string>& nodes) : in(nodes), all_(in) {}
 
     // Several operations only if they have no data.
     void start(ucg_coll_t coll, const char* algorithm, std::uint64_t count, double timeout) {
@@ -63,18 +59,16 @@ public:
             args.src_counts = args.dst_counts = counts_.data();
             args.algorithm = algorithm;
             args.timeout = timeout;
-            ucg_request_h made = nullptr;
-            REQUIRE(ucg_request_init(in.groups[rank], &args, &made) == UCS_OK);
-            REQUIRE(ucg_request_start(made) == UCS_OK);
-            all_.push_back(made);
+            all_.add(rank, args);
+            REQUIRE(ucg_request_start(all_.all().back()) == UCS_OK);
         }
     }
     [[nodiscard]] std::size_t waiting() const {
-        return static_cast<std::size_t>(std::ranges::count(all_, UCS_INPROGRESS, ucg_request_test));
+        return static_cast<std::size_t>(std::ranges::count(all_.ends(), UCS_INPROGRESS));
     }
     // Returns whether all waiting ranks name the absent rank and no other.
     [[nodiscard]] bool name_it() const {
-        return std::ranges::all_of(all_, [](ucg_request_h each) {
+        return std::ranges::all_of(all_.all(), [](ucg_request_h each) {
             std::uint32_t missing[ranks] = {};
             ucg_request_attr_t attr = UCG_REQUEST_ATTR_INIT;
             attr.missing = missing;
@@ -90,9 +84,9 @@ public:
         CHECK(in.run_until([&] { return own_time::now() >= until; }));
     }
     void give_up() {
-        for (const ucg_request_h each : all_)
+        for (const ucg_request_h each : all_.all())
             CHECK(ucg_request_cancel(each) == UCS_OK);
-        CHECK(in.run_until([&] { return waiting() == 0; }));
+        all_.finish();
     }
     // The queries name it before the time limit, and so do all log lines at the time limit.
     void check() {
@@ -117,7 +111,7 @@ public:
 private:
     std::vector<std::vector<float>> from_, into_;
     std::vector<std::uint64_t> counts_;
-    std::vector<ucg_request_h> all_;
+    test::requests all_;
 };
 
 const std::vector<std::string> apart{"a", "b", "c", "d", "e", "f", "g", "h"};

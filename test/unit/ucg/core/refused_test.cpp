@@ -61,38 +61,20 @@ std::vector<mistake> mistakes() {
 }
 
 // One request on every rank, of which one was refused.
-class requests {
+class requests : public test::requests {
 public:
-    requests(test::world& in, data& all, const mistake& mistake) : in_(in) {
+    requests(test::world& in, data& all, const mistake& mistake) : test::requests(in) {
         for (std::uint32_t rank = 0; rank < in.size(); ++rank) {
             ucg_coll_args_t args = all.args_of(mistake.coll, rank);
             if (rank == wrong_rank) mistake.make(args);
-            ucg_request_h made = nullptr;
-            CHECK(ucg_request_init(in.groups[rank], &args, &made) ==
-                  (rank == wrong_rank ? mistake.status : UCS_OK));
-            REQUIRE(made != nullptr);
-            all_.push_back(made);
+            add(rank, args, rank == wrong_rank ? mistake.status : UCS_OK);
         }
-    }
-    ~requests() {
-        for (const ucg_request_h each : all_)
-            CHECK(ucg_request_free(each) == UCS_OK);
     }
     // Returns the status on each rank.
     std::vector<ucs_status_t> run() {
-        for (const ucg_request_h each : all_)
-            CHECK(ucg_request_start(each) == UCS_OK);
-        std::vector<ucs_status_t> ends(all_.size());
-        CHECK(in_.run_until([&] {
-            std::ranges::transform(all_, ends.begin(), ucg_request_test);
-            return std::ranges::count(ends, UCS_INPROGRESS) == 0;
-        }));
-        return ends;
+        static_cast<void>(test::requests::run());
+        return ends();
     }
-
-private:
-    test::world& in_;
-    std::vector<ucg_request_h> all_;
 };
 
 // Each rank receives what the others sent it, so that none waits for another when it is destroyed.
@@ -156,21 +138,13 @@ TEST_CASE("operations in a node's memory end if a rank refuses another one") {
     test::world in(one_node);
     data buffers;
     requests refused(in, buffers, mistakes().back());
-    std::vector<ucg_request_h> waiting;
-    for (std::uint32_t rank = 0; rank < in.size(); ++rank) {
-        if (rank == wrong_rank) continue;
-        const ucg_coll_args_t args = buffers.args_of(UCG_COLL_ALLTOALLV, rank);
-        ucg_request_h made = nullptr;
-        REQUIRE(ucg_request_init(in.groups[rank], &args, &made) == UCS_OK);
-        REQUIRE(ucg_request_start(made) == UCS_OK);
-        waiting.push_back(made);
-    }
+    test::requests waiting(in);
+    for (const std::uint32_t rank : {0U, 1U, 3U})
+        waiting.add(rank, buffers.args_of(UCG_COLL_ALLTOALLV, rank));
+    waiting.start();
     CHECK(refused.run() == std::vector<ucs_status_t>(4, UCS_ERR_NO_ELEM));
-    for (const ucg_request_h each : waiting) {
-        CHECK(in.run_until([&] { return ucg_request_test(each) != UCS_INPROGRESS; }));
-        CHECK(ucg_request_test(each) == UCS_ERR_NO_ELEM);
-        CHECK(ucg_request_free(each) == UCS_OK);
-    }
+    waiting.finish();
+    CHECK(waiting.ends() == std::vector<ucs_status_t>(3, UCS_ERR_NO_ELEM));
 }
 
 TEST_CASE("refused buffers end the next start, and valid ones serve again") {
@@ -183,9 +157,8 @@ TEST_CASE("refused buffers end the next start, and valid ones serve again") {
     ucg_request_h const wrong = all.all()[wrong_rank];
     float* const from = buffers.from[wrong_rank].data();
     CHECK(ucg_request_set_buffers(wrong, from, nullptr) == UCS_ERR_INVALID_PARAM);
-    CHECK(all.run() == UCS_ERR_INVALID_PARAM);
-    for (const ucg_request_h each : all.all())
-        CHECK(ucg_request_test(each) == UCS_ERR_INVALID_PARAM);
+    static_cast<void>(all.run());
+    CHECK(all.ends() == std::vector<ucs_status_t>(4, UCS_ERR_INVALID_PARAM));
     CHECK(ucg_request_set_buffers(wrong, from, buffers.into[wrong_rank].data()) == UCS_OK);
     CHECK(all.run() == UCS_OK);
     CHECK(buffers.into[wrong_rank][0] == 4.0F);
@@ -196,17 +169,15 @@ TEST_CASE("queries find a failure whose report reached only dead ranks") {
     const test::log_capture captured;
     test::world in(four_nodes);
     data buffers;
-    test::requests all(in);
-    ucg_request_h refused = nullptr;
+    test::requests refused(in), all(in);
     ucg_coll_args_t args = buffers.args_of(UCG_COLL_SCATTERV, 0);
     args.src_counts = nullptr;
-    REQUIRE(ucg_request_init(in.groups[0], &args, &refused) == UCS_ERR_INVALID_PARAM);
+    refused.add(0, args, UCS_ERR_INVALID_PARAM);
     all.add(3, buffers.args_of(UCG_COLL_SCATTERV, 3));
     in.freeze(1);
     in.freeze(2);
-    REQUIRE(ucg_request_start(refused) == UCS_OK);
+    refused.start();
     CHECK(all.run() == UCS_ERR_INVALID_PARAM);
-    CHECK(ucg_request_free(refused) == UCS_OK);
     in.thaw(1);
     in.thaw(2);
 }

@@ -20,24 +20,13 @@ ucg_coll_args_t moving(ucg_coll_t coll, std::uint32_t& value) {
 
 ucs_status_t run(test::world& in, const std::vector<ucg_group_h>& group, ucg_coll_t coll) {
     std::vector<std::uint32_t> from(group.size(), 7), into(group.size());
-    std::vector<ucg_request_h> all(group.size());
-    for (std::size_t rank = 0; rank < group.size(); ++rank) {
+    test::requests all(in, group);
+    for (std::uint32_t rank = 0; rank < group.size(); ++rank) {
         ucg_coll_args_t args = moving(coll, into[rank]);
         args.src = &from[rank];
-        REQUIRE(ucg_request_init(group[rank], &args, &all[rank]) == UCS_OK);
-        REQUIRE(ucg_request_start(all[rank]) == UCS_OK);
+        all.add(rank, args);
     }
-    REQUIRE(in.run_until([&] {
-        for (const ucg_request_h each : all)
-            if (ucg_request_test(each) == UCS_INPROGRESS) return false;
-        return true;
-    }));
-    ucs_status_t worst = UCS_OK;
-    for (const ucg_request_h each : all) {
-        if (ucg_request_test(each) != UCS_OK) worst = ucg_request_test(each);
-        CHECK(ucg_request_free(each) == UCS_OK);
-    }
-    return worst;
+    return all.run();
 }
 
 }  // namespace
@@ -73,28 +62,20 @@ TEST_CASE("a group remains usable when another one of the same ranks is destroye
 TEST_CASE("ranks that cancel sends to each other remain usable") {
     test::world in({"a", "b"}, GENERATE("sm,self", "tcp,self"));
     constexpr std::uint64_t count = 1 << 20;
-    std::vector<std::vector<std::byte>> from(2), into(2);
-    std::vector<ucg_request_h> all(2);
+    std::vector<std::vector<std::byte>> from(2, std::vector<std::byte>(2 * count)), into = from;
+    test::requests all(in);
     for (std::uint32_t rank = 0; rank < 2; ++rank) {
-        from[rank].resize(2 * count);
-        into[rank].resize(2 * count);
         ucg_coll_args_t args = UCG_COLL_ARGS_INIT;
         args.coll = UCG_COLL_ALLTOALL;
         args.src = from[rank].data();
         args.dst = into[rank].data();
         args.count = count;
-        REQUIRE(ucg_request_init(in.groups[rank], &args, &all[rank]) == UCS_OK);
-        REQUIRE(ucg_request_start(all[rank]) == UCS_OK);
-        REQUIRE(ucg_request_cancel(all[rank]) == UCS_OK);
+        all.add(rank, args);
+        REQUIRE(ucg_request_start(all.all()[rank]) == UCS_OK);
+        REQUIRE(ucg_request_cancel(all.all()[rank]) == UCS_OK);
     }
-    REQUIRE(in.run_until([&] {
-        return ucg_request_test(all[0]) != UCS_INPROGRESS &&
-               ucg_request_test(all[1]) != UCS_INPROGRESS;
-    }));
-    for (const ucg_request_h each : all) {
-        CHECK(ucg_request_test(each) == UCS_ERR_CANCELED);
-        CHECK(ucg_request_free(each) == UCS_OK);
-    }
+    all.finish();
+    CHECK(all.ends() == std::vector<ucs_status_t>(2, UCS_ERR_CANCELED));
     CHECK(run(in, in.groups, UCG_COLL_ALLREDUCE) == UCS_OK);
 }
 
@@ -105,18 +86,15 @@ TEST_CASE("compared operations behind one that hangs end at their time limit") {
     const test::log_capture captured;
     test::world in({"a", "b"});
     in.freeze(1);
-    std::vector<ucg_request_h> all(3);
-    for (ucg_request_h& each : all) {
+    test::requests all(in);
+    for (const double timeout : {0.2, 0.1, 0.1}) {
         ucg_coll_args_t args = UCG_COLL_ARGS_INIT;
-        args.timeout = &each == &all[0] ? 0.2 : 0.1;
-        REQUIRE(ucg_request_init(in.groups[0], &args, &each) == UCS_OK);
-        REQUIRE(ucg_request_start(each) == UCS_OK);
+        args.timeout = timeout;
+        all.add(0, args);
     }
-    CHECK(in.run_until([&] { return ucg_request_test(all[2]) != UCS_INPROGRESS; }));
-    for (const ucg_request_h each : all) {
-        CHECK(ucg_request_test(each) == UCS_ERR_TIMED_OUT);
-        CHECK(ucg_request_free(each) == UCS_OK);
-    }
+    all.start();
+    CHECK(in.run_until([&] { return ucg_request_test(all.all()[2]) != UCS_INPROGRESS; }));
+    CHECK(all.ends() == std::vector<ucs_status_t>(3, UCS_ERR_TIMED_OUT));
 }
 
 TEST_CASE("a rank that waits for one that has destroyed the group gets an error") {
@@ -127,12 +105,9 @@ TEST_CASE("a rank that waits for one that has destroyed the group gets an error"
     ucg_coll_args_t args = moving(UCG_COLL_BCAST, value);
     args.src = nullptr;
     args.root = 1;
-    ucg_request_h waits = nullptr;
-    REQUIRE(ucg_request_init(in.groups[0], &args, &waits) == UCS_OK);
-    REQUIRE(ucg_request_start(waits) == UCS_OK);
-    REQUIRE(in.run_until([&] { return ucg_request_test(waits) != UCS_INPROGRESS; }));
-    CHECK(ucg_request_test(waits) == UCS_ERR_CONNECTION_RESET);
-    CHECK(ucg_request_free(waits) == UCS_OK);
+    test::requests waits(in);
+    waits.add(0, args);
+    CHECK(waits.run() == UCS_ERR_CONNECTION_RESET);
 }
 
 namespace {

@@ -40,12 +40,10 @@ void destroy(const std::vector<ucg_group_h>& groups) {
 // into a slot. Every rank starts them in another order.
 void check_sums(test::world& in, const std::vector<std::vector<ucg_group_h>>& groups,
                 std::size_t count) {
-    const std::vector<ucg_group_h> own = in.groups;
     std::vector<std::vector<std::int64_t>> data;
     std::vector<std::unique_ptr<test::requests>> all;
     for (std::size_t which = 0; which < groups.size(); ++which) {
-        in.groups = groups[which];
-        all.push_back(std::make_unique<test::requests>(in));
+        all.push_back(std::make_unique<test::requests>(in, groups[which]));
         for (std::uint32_t rank = 0; rank < in.size(); ++rank) {
             data.emplace_back(count, static_cast<std::int64_t>(which * 100 + rank));
             ucg_coll_args_t args = UCG_COLL_ARGS_INIT;
@@ -57,7 +55,6 @@ void check_sums(test::world& in, const std::vector<std::vector<ucg_group_h>>& gr
             all.back()->add(rank, args);
         }
     }
-    in.groups = own;
     for (std::uint32_t rank = 0; rank < in.size(); ++rank)
         for (std::size_t i = 0; i < all.size(); ++i)
             REQUIRE(ucg_request_start(all[(i + rank) % all.size()]->all()[rank]) == UCS_OK);

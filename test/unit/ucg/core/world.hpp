@@ -117,7 +117,9 @@ private:
 // One request on every rank, freed at the end.
 class requests {
 public:
-    explicit requests(world& in) : in_(in) {}
+    // `groups`: one of each rank, if not those of the world.
+    explicit requests(world& in) : requests(in, in.groups) {}
+    requests(world& in, const std::vector<ucg_group_h>& groups) : in_(in), groups_(groups) {}
     requests(const requests&) = delete;
     requests& operator=(const requests&) = delete;
     ~requests() {
@@ -125,22 +127,33 @@ public:
             CHECK(ucg_request_free(each) == UCS_OK);
     }
 
-    void add(std::uint32_t rank, const ucg_coll_args_t& args) {
+    // `status`: that of the init.
+    void add(std::uint32_t rank, const ucg_coll_args_t& args, ucs_status_t status = UCS_OK) {
         ucg_request_h made = nullptr;
-        REQUIRE(ucg_request_init(in_.groups[rank], &args, &made) == UCS_OK);
+        REQUIRE(ucg_request_init(groups_[rank], &args, &made) == status);
+        REQUIRE(made != nullptr);
         all_.push_back(made);
     }
     void start() {
         for (const ucg_request_h each : all_)
             REQUIRE(ucg_request_start(each) == UCS_OK);
     }
+    void finish() {
+        REQUIRE(in_.run_until([this] { return over(); }));
+    }
     // Returns the worst status of all ranks.
     ucs_status_t run() {
         start();
-        REQUIRE(in_.run_until([this] { return over(); }));
+        finish();
         for (const ucg_request_h each : all_)
             if (ucg_request_test(each) != UCS_OK) return ucg_request_test(each);
         return UCS_OK;
+    }
+    // Returns the status of each request.
+    [[nodiscard]] std::vector<ucs_status_t> ends() const {
+        std::vector<ucs_status_t> found(all_.size());
+        std::ranges::transform(all_, found.begin(), ucg_request_test);
+        return found;
     }
     [[nodiscard]] bool over() const {
         for (const ucg_request_h each : all_)
@@ -151,6 +164,7 @@ public:
 
 private:
     world& in_;
+    const std::vector<ucg_group_h> groups_;
     std::vector<ucg_request_h> all_;
 };
 
