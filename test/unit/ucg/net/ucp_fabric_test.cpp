@@ -106,6 +106,8 @@ struct member {
     ucp_fabric fabric;
 };
 
+using operations = std::vector<std::unique_ptr<operation>>;
+
 struct group {
     group(rank_t size, const char* transports) {
         std::size_t length = 0;
@@ -143,6 +145,34 @@ struct group {
         }
         return false;
     }
+    void take_turns(unsigned turns) {
+        run_until([&turns] { return turns-- == 0; });
+    }
+    // Makes an operation of each rank; args_of(rank) returns its arguments.
+    template<class ArgsOf>
+    operations make(const algorithm& algorithm, const ArgsOf& args_of) {
+        operations all;
+        for (rank_t i = 0; i < members.size(); ++i) {
+            all.push_back(std::make_unique<operation>(members[i]->fabric, members[i]->frames));
+            REQUIRE(all.back()->init(algorithm, args_of(i)) == UCS_OK);
+        }
+        return all;
+    }
+    operations make_barriers() {
+        return make(*ucg::algo::find(collective::barrier, "dissemination"),
+                    [](rank_t) { return call(); });
+    }
+    operations make_bcasts(std::string_view name, std::vector<std::vector<std::byte>>& data,
+                           rank_t root = 0) {
+        const algorithm* const found = ucg::algo::find(collective::bcast, name);
+        REQUIRE(found != nullptr);
+        return make(*found, [&](rank_t rank) {
+            return call{.kind = collective::bcast,
+                        .into = data[rank].data(),
+                        .count = data[rank].size(),
+                        .root = root};
+        });
+    }
     // This rank dies without notifying the others.
     void kill(rank_t which) {
         members[which].reset();
@@ -155,9 +185,7 @@ struct group {
     std::optional<rank_t> asleep;  // lives, but makes no progress
 };
 
-using operations = std::vector<std::unique_ptr<operation>>;
-
-void start_all(operations& all) {
+void start_all(const operations& all) {
     for (const auto& each : all)
         if (each != nullptr) each->start();
 }
@@ -180,21 +208,18 @@ TEST_CASE("every allreduce algorithm runs over ucp, with short and long vectors,
             CAPTURE(transports, size, algorithm.name, count);
             std::vector<std::vector<std::int32_t>> from(size, std::vector<std::int32_t>(count));
             std::vector<std::vector<std::int32_t>> into(size, std::vector<std::int32_t>(count));
-            operations all;
-            for (rank_t i = 0; i < size; ++i) {
+            const auto args_of = [&](rank_t rank) {
                 call args;
                 args.kind = collective::allreduce;
-                args.from = from[i].data();
-                args.into = into[i].data();
+                args.from = from[rank].data();
+                args.into = into[rank].data();
                 args.count = count;
                 args.element = sizeof(std::int32_t);
                 args.op = &sum;
-                if (!ucg::schedule::can_run(algorithm, args, {.ranks = size}, false)) break;
-                all.push_back(
-                    std::make_unique<operation>(in.members[i]->fabric, in.members[i]->frames));
-                REQUIRE(all.back()->init(algorithm, args) == UCS_OK);
-            }
-            if (all.size() < size) continue;
+                return args;
+            };
+            if (!ucg::schedule::can_run(algorithm, args_of(0), {.ranks = size}, false)) continue;
+            const operations all = in.make(algorithm, args_of);
             for (std::int32_t round = 1; round <= 3; ++round) {
                 for (rank_t i = 0; i < size; ++i)
                     std::iota(from[i].begin(), from[i].end(), round * static_cast<int>(i + 1));
@@ -222,14 +247,7 @@ TEST_CASE("the death of a rank ends the operations that wait for it, also if no 
     constexpr rank_t size = 4;
     group in(size, transports);
     std::vector<std::vector<std::byte>> data(size, std::vector<std::byte>(count));
-    const auto* const algorithm = ucg::algo::find(collective::bcast, name);
-    REQUIRE(algorithm != nullptr);
-    operations all;
-    for (rank_t i = 0; i < size; ++i) {
-        call args{.kind = collective::bcast, .into = data[i].data(), .count = count};
-        all.push_back(std::make_unique<operation>(in.members[i]->fabric, in.members[i]->frames));
-        REQUIRE(all.back()->init(*algorithm, args) == UCS_OK);
-    }
+    operations all = in.make_bcasts(name, data);
     // The first run makes connections; the second runs without the root.
     start_all(all);
     REQUIRE(in.run_until([&] { return all_ended(all); }));
@@ -250,25 +268,12 @@ TEST_CASE("an operation that fails on one rank fails on all, and the group remai
         300'000;  // sent by rendezvous, so that senders wait for receivers
     group in(size, transports);
     std::vector<std::vector<std::byte>> data(size, std::vector<std::byte>(count));
-    const auto* const algorithm = ucg::algo::find(collective::bcast, "binomial");
-    REQUIRE(algorithm != nullptr);
-    const auto make = [&](rank_t root) {
-        operations all;
-        for (rank_t i = 0; i < size; ++i) {
-            call args{
-                .kind = collective::bcast, .into = data[i].data(), .count = count, .root = root};
-            all.push_back(
-                std::make_unique<operation>(in.members[i]->fabric, in.members[i]->frames));
-            REQUIRE(all.back()->init(*algorithm, args) == UCS_OK);
-        }
-        return all;
-    };
-    operations broken = make(0);
+    operations broken = in.make_bcasts("binomial", data);
     start_all(broken);
     broken[3]->fail(UCS_ERR_TIMED_OUT);
     REQUIRE(in.run_until([&] { return all_ended(broken); }));
     CHECK(broken[3]->status() == UCS_ERR_TIMED_OUT);
-    operations next = make(2);
+    operations next = in.make_bcasts("binomial", data, 2);
     std::ranges::fill(data[2], std::byte{9});
     start_all(next);
     REQUIRE(in.run_until([&] { return all_ended(next); }));
@@ -284,20 +289,8 @@ TEST_CASE("a failed operation does not wait for ever for a rank that receives no
     test::log_capture captured;
     group in(2, transports);
     std::vector<std::vector<std::byte>> data(2, std::vector<std::byte>(4'000'000, std::byte{7}));
-    const auto bcast = [&](rank_t rank) {
-        call args{.kind = collective::bcast, .into = data[rank].data(), .count = data[rank].size()};
-        auto made = std::make_unique<operation>(in.members[rank]->fabric, in.members[rank]->frames);
-        const auto rows = ucg::algo::algorithms(collective::bcast);
-        const auto binomial =
-            std::ranges::find(rows, std::string_view("binomial"), &ucg::schedule::algorithm::name);
-        REQUIRE(binomial != rows.end());
-        REQUIRE(made->init(*binomial, args) == UCS_OK);
-        return made;
-    };
     // The first run succeeds and makes a connection.
-    operations all;
-    for (rank_t i = 0; i < 2; ++i)
-        all.push_back(bcast(i));
+    operations all = in.make_bcasts("binomial", data);
     start_all(all);
     REQUIRE(in.run_until([&] { return all_ended(all); }));
 
@@ -317,24 +310,16 @@ TEST_CASE("a failed operation does not wait for ever for a rank that receives no
 
 TEST_CASE("hundreds of failed operations are reported once") {
     group in(3, "sm,self");
-    const auto barrier = [&](rank_t rank) {
-        call args;
-        args.kind = collective::barrier;
-        auto made = std::make_unique<operation>(in.members[rank]->fabric, in.members[rank]->frames);
-        REQUIRE(made->init(*ucg::algo::algorithms(collective::barrier).begin(), args) == UCS_OK);
-        return made;
-    };
     operations all;
     for (int i = 0; i < 300; ++i)
-        for (rank_t rank = 0; rank < 3; ++rank)
-            all.push_back(barrier(rank));
+        std::ranges::move(in.make_barriers(), std::back_inserter(all));
     // Rank 0 fails all its operations before the others have started any.
     for (std::size_t i = 0; i < all.size(); i += 3) {
         all[i]->start();
         all[i]->fail(UCS_ERR_CANCELED);
     }
     for (int i = 0; i < 2000; ++i)
-        in.run_until([n = 0]() mutable { return ++n > 1; });
+        in.take_turns(1);
     for (std::size_t i = 0; i < all.size(); ++i)
         if (i % 3 != 0) all[i]->start();
     REQUIRE(in.run_until([&] { return all_ended(all); }));
@@ -392,14 +377,9 @@ void send_raw(group& in, rank_t from, rank_t to, const void* header, std::size_t
 TEST_CASE("straggler reports and queries of peers are validated") {
     constexpr rank_t size = 4;
     group in(size, "sm,self");
-    call barrier;
-    operations all;
-    for (rank_t i = 0; i < size; ++i) {
-        all.push_back(std::make_unique<operation>(in.members[i]->fabric, in.members[i]->frames));
-        REQUIRE(all.back()->init(*ucg::algo::algorithms(collective::barrier).begin(), barrier) ==
-                UCS_OK);
-        if (i != 3) all[i]->start();
-    }
+    operations all = in.make_barriers();
+    for (rank_t i = 0; i < size - 1; ++i)
+        all[i]->start();
     ucp_fabric& me = in.members[0]->fabric;
     REQUIRE(in.run_until([&] { return me.stragglers(*all[0]) == std::vector<rank_t>{3}; }));
     const std::uint64_t number = all[0]->number();
@@ -439,13 +419,7 @@ TEST_CASE("straggler reports and queries of peers are validated") {
 TEST_CASE("queries in the names of other ranks cost at most a few endpoints") {
     constexpr rank_t size = 12, last = size - 1;
     group in(size, "sm,self");
-    call barrier;
-    operations all;
-    for (rank_t i = 0; i < size; ++i) {
-        all.push_back(std::make_unique<operation>(in.members[i]->fabric, in.members[i]->frames));
-        REQUIRE(all.back()->init(*ucg::algo::find(collective::barrier, "dissemination"), barrier) ==
-                UCS_OK);
-    }
+    operations all = in.make_barriers();
     ucp_fabric& me = in.members[0]->fabric;
     all[0]->start();  // it sends to rank 1 and waits for the last rank
     const std::uint64_t number = all[0]->number();
@@ -457,7 +431,7 @@ TEST_CASE("queries in the names of other ranks cost at most a few endpoints") {
     const control_messages::reply other{5, last, number, 1, 0, {6}, {}};
     send_raw(in, 1, 0, &other, sizeof other);
     REQUIRE(in.run_until([&] { return me.stragglers(*all[0]) == std::vector<rank_t>{6}; }));
-    in.run_until([n = 0]() mutable { return ++n > 2000; });
+    in.take_turns(2000);
     int looked_up = 0;
     for (rank_t name = 2; name < last; ++name)
         looked_up += in.books[0]->was_looked_up(name) ? 1 : 0;
@@ -472,21 +446,19 @@ namespace {
 // Each rank waits for the one before it, and rank 0 has not started. No rank has an endpoint to the
 // next one.
 struct waiting_chain {
-    explicit waiting_chain(rank_t size) : in(size, "sm,self"), data(size) {
-        for (rank_t i = 0; i < size; ++i) {
-            call args{.kind = collective::bcast, .into = &data[i], .count = sizeof(std::uint64_t)};
-            all.push_back(
-                std::make_unique<operation>(in.members[i]->fabric, in.members[i]->frames));
-            REQUIRE(all.back()->init(*ucg::algo::find(collective::bcast, "chain"), args) == UCS_OK);
-            if (i != 0) all[i]->start();
-        }
+    explicit waiting_chain(rank_t size)
+        : in(size, "sm,self"),
+          data(size, std::vector<std::byte>(8)),
+          all(in.make_bcasts("chain", data)) {
+        for (rank_t i = 1; i < size; ++i)
+            all[i]->start();
     }
     [[nodiscard]] bool names_root_at_end() const {
         return in.members.back()->fabric.stragglers(*all.back()) == std::vector<rank_t>{0};
     }
     void take_time(ucs::time::nanoseconds time) {
         test::virtual_time::now += time;
-        in.run_until([n = 0]() mutable { return ++n > 200; });
+        in.take_turns(200);
     }
     // Starts rank 0 as well.
     void finish() {
@@ -497,7 +469,7 @@ struct waiting_chain {
     }
 
     group in;
-    std::vector<std::uint64_t> data;
+    std::vector<std::vector<std::byte>> data;
     operations all;
     const test::virtual_time clock;  // ends before the group, which takes time to close
 };
@@ -538,17 +510,16 @@ TEST_CASE("all ranks name a late rank, and only ranks that wait for it query it"
     REQUIRE(algorithm != nullptr);
     std::vector<std::vector<std::uint32_t>> from(size, {7}),
         into(size, std::vector<std::uint32_t>(size));
-    operations all;
-    for (rank_t i = 0; i < size; ++i) {
+    const operations all = in.make(*algorithm, [&](rank_t rank) {
         call args;
         args.kind = collective::allgather;
-        args.from = from[i].data();
-        args.into = into[i].data();
+        args.from = from[rank].data();
+        args.into = into[rank].data();
         args.count = sizeof(std::uint32_t);
-        all.push_back(std::make_unique<operation>(in.members[i]->fabric, in.members[i]->frames));
-        REQUIRE(all.back()->init(*algorithm, args) == UCS_OK);
+        return args;
+    });
+    for (rank_t i = 0; i < size; ++i)
         if (i != late) all[i]->start();
-    }
     REQUIRE(in.run_until([&] {
         for (rank_t i = 0; i < size; ++i)
             if (i != late && in.members[i]->fabric.stragglers(*all[i]) != std::vector<rank_t>{late})
@@ -642,7 +613,7 @@ TEST_CASE("sends to a rank whose address is not known yet go out in order later"
     run_of_numbers run(in, size);
     start_all(run.all);
     for (rank_t rank = 1; rank < size; ++rank) {
-        in.run_until([n = 0]() mutable { return ++n > 200; });
+        in.take_turns(200);
         CHECK(run.all[rank]->status() == UCS_INPROGRESS);
         in.books[0]->set(rank, UCS_OK);
         REQUIRE(in.run_until([&] { return run.all[rank]->status() != UCS_INPROGRESS; }));
@@ -698,7 +669,7 @@ TEST_CASE("a receive from a rank whose address cannot be found ends") {
     in.books[1]->set(0, UCS_INPROGRESS);
     run_of_numbers run(in, size);
     run.all[1]->start();
-    in.run_until([n = 0]() mutable { return ++n > 200; });
+    in.take_turns(200);
     CHECK(run.all[1]->status() == UCS_INPROGRESS);
     in.books[1]->set(0, UCS_ERR_CONNECTION_RESET);
     REQUIRE(in.run_until([&] { return run.all[1]->status() != UCS_INPROGRESS; }));
@@ -734,7 +705,7 @@ TEST_CASE("queries of a rank that does not read take bounded memory") {
     const ucp_ep_h endpoint = endpoint_to(in, 1, 0);
     const control_messages::query query{6, 1, 0, 0, 1};  // about a group that will never be made
     send_by(endpoint, &query, sizeof query);
-    in.run_until([n = 0]() mutable { return ++n > 200; });
+    in.take_turns(200);
     in.asleep = 1;
     for (int i = 0; i < 20'000; ++i) {
         send_by(endpoint, &query, sizeof query);
@@ -742,7 +713,7 @@ TEST_CASE("queries of a rank that does not read take bounded memory") {
     }
     CHECK(ucp::capi::from(in.contexts[0]->worker).requests().in_use() < 200);
     in.asleep.reset();
-    in.run_until([n = 0]() mutable { return ++n > 2000; });
+    in.take_turns(2000);
     CHECK(ucp::capi::from(in.contexts[0]->worker).requests().in_use() < 10);
     close(in, endpoint);
 }
@@ -757,7 +728,7 @@ TEST_CASE("a failed operation drops sends that wait for an address, and is repor
     run.all[0]->fail(UCS_ERR_CANCELED);
     // Its memory is free at once: nothing of it is sent any more.
     CHECK(run.all[0]->status() == UCS_ERR_CANCELED);
-    in.run_until([n = 0]() mutable { return ++n > 200; });
+    in.take_turns(200);
     for (rank_t rank = 1; rank < size; ++rank)
         CHECK(run.all[rank]->status() == UCS_INPROGRESS);
     // Sends of another operation stay, and are not taken for those of the first.
