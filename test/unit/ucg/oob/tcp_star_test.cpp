@@ -38,14 +38,20 @@ std::unique_ptr<tcp_root> make_root(rank_t size, ucs::time::nanoseconds timeout,
     return std::move(*made);
 }
 
+// The two ends of a connection.
+std::pair<ucs::unique_fd, ucs::unique_fd> make_connection() {
+    int ends[2];
+    REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) == 0);
+    return {ucs::unique_fd(ends[0]), ucs::unique_fd(ends[1])};
+}
+
 std::unique_ptr<tcp_leaf> connect(tcp_root& root, rank_t rank,
                                   ucs::time::nanoseconds timeout = 40 * second,
                                   const job_key& key = {}) {
-    int ends[2];
-    REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) == 0);
-    root.adopt(ucs::unique_fd(ends[0]));
+    auto [end_of_root, end_of_leaf] = make_connection();
+    root.adopt(std::move(end_of_root));
     return std::make_unique<tcp_leaf>(rank_params{rank, root.size(), timeout}, std::uint64_t{0},
-                                      root_address{"127.0.0.1", 1}, ucs::unique_fd(ends[1]), key);
+                                      root_address{"127.0.0.1", 1}, std::move(end_of_leaf), key);
 }
 
 void begin(std::vector<member>& all, std::size_t bytes) {
@@ -67,6 +73,13 @@ void turn(std::vector<member>& all) {
             static_cast<void>(each.oob->test());
 }
 
+// Tests the rounds of two ranks.
+void turn(std::vector<member>& all, std::size_t first, std::size_t second_rank, int times) {
+    for (int i = 0; i < times; ++i)
+        for (const std::size_t rank : {first, second_rank})
+            static_cast<void>(all[rank].oob->test());
+}
+
 // Each case reads the log and sets the clock.
 struct captured {
     const test::log_capture log;
@@ -77,10 +90,13 @@ struct star {
     tcp_root* root;
     std::vector<member> all;
 
-    star(rank_t size, ucs::time::nanoseconds timeout) {
+    // The first `joined` ranks take part.
+    explicit star(rank_t size, ucs::time::nanoseconds timeout = 40 * second, rank_t joined = 1) {
         auto made = make_root(size, timeout);
         root = made.get();
         all.push_back({std::move(made), {}});
+        for (rank_t rank = 1; rank < joined; ++rank)
+            join(rank);
     }
     void join(rank_t rank, ucs::time::nanoseconds timeout = 40 * second) {
         all.push_back({connect(*root, rank, timeout), {}});
@@ -91,9 +107,7 @@ struct star {
 
 TEST_CASE_METHOD(captured, "star: all ranks learn which ranks did not connect") {
     // Only rank 0 has a short timeout; the others learn of the failure from it.
-    star star(8, second);
-    star.join(1);
-    star.join(2);
+    star star(8, second, 3);
     begin(star.all, 8);
     turn(star.all);
     test::virtual_time::now += second - 1;
@@ -106,8 +120,7 @@ TEST_CASE_METHOD(captured, "star: all ranks learn which ranks did not connect") 
 }
 
 TEST_CASE_METHOD(captured, "star: a rank past its deadline requests the missing ranks") {
-    star star(4, 40 * second);
-    star.join(1);
+    star star(4, 40 * second, 2);
     star.join(2, second / 2);
     begin(star.all, 8);
     turn(star.all);
@@ -119,7 +132,7 @@ TEST_CASE_METHOD(captured, "star: a rank past its deadline requests the missing 
 }
 
 TEST_CASE_METHOD(captured, "star: a rank 0 outside of the round does not reply") {
-    star star(2, 40 * second);
+    star star(2);
     star.join(1, second);
     REQUIRE(star.all[1].begin(8) == UCS_OK);
     CHECK(star.all[1].oob->test() == UCS_INPROGRESS);
@@ -225,14 +238,10 @@ TEST_CASE_METHOD(captured, "star: a rank that did not reach rank 0 names the sil
 
 TEST_CASE_METHOD(captured,
                  "star: a connected rank is notified of a failed round before its hello") {
-    star star(3, 40 * second);
-    star.join(1);
-    star.join(2);
+    star star(3, 40 * second, 3);
     REQUIRE(star.all[0].begin(8) == UCS_OK);
     REQUIRE(star.all[1].begin(9) == UCS_OK);
-    for (int i = 0; i < 10; ++i)
-        for (const std::size_t rank : {0U, 1U})
-            static_cast<void>(star.all[rank].oob->test());
+    turn(star.all, 0, 1, 10);
     CHECK(star.all[0].oob->test() == UCS_ERR_INVALID_PARAM);
     CHECK(star.all[1].oob->test() == UCS_ERR_INVALID_PARAM);
     // Rank 0 leaves before rank 2 sends its hello.
@@ -256,13 +265,12 @@ TEST_CASE_METHOD(captured, "star: strangers that begin to prove the job key keep
     for (int i = 0; i < 300; ++i) {
         const ucs::security::key_handshake client(ucs::security::key_handshake::role::client,
                                                   &other, store_purpose);
-        int ends[2];
-        REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) == 0);
-        strangers.emplace_back(ends[1]);
+        auto [end_of_root, stranger] = make_connection();
         const auto record = client.output();
-        REQUIRE(::send(ends[1], record.data(), record.size(), 0) ==
+        REQUIRE(::send(stranger.get(), record.data(), record.size(), 0) ==
                 static_cast<ssize_t>(record.size()));
-        root_ref.adopt(ucs::unique_fd(ends[0]));
+        strangers.push_back(std::move(stranger));
+        root_ref.adopt(std::move(end_of_root));
     }
     begin(all, 8);
     turn(all);
@@ -271,9 +279,7 @@ TEST_CASE_METHOD(captured, "star: strangers that begin to prove the job key keep
 }
 
 TEST_CASE_METHOD(captured, "star: a rank learns of a failed round after rank 0 has left") {
-    star star(3, 40 * second);
-    star.join(1);
-    star.join(2);
+    star star(3, 40 * second, 3);
     begin(star.all, 8);
     turn(star.all);
     expect(star.all, UCS_OK);
@@ -282,9 +288,7 @@ TEST_CASE_METHOD(captured, "star: a rank learns of a failed round after rank 0 h
         star.all[rank].oob->release();
         REQUIRE(star.all[rank].begin(rank == 0 ? 8 : 9) == UCS_OK);
     }
-    for (int i = 0; i < 10; ++i)
-        for (const std::size_t rank : {0U, 1U})
-            static_cast<void>(star.all[rank].oob->test());
+    turn(star.all, 0, 1, 10);
     CHECK(star.all[0].oob->test() == UCS_ERR_INVALID_PARAM);
     star.all[0].oob.reset();
     star.all[2].oob->release();
@@ -294,18 +298,11 @@ TEST_CASE_METHOD(captured, "star: a rank learns of a failed round after rank 0 h
 
 TEST_CASE_METHOD(captured,
                  "star: a rank that left may connect for the next store before this one ends") {
-    star star(3, 40 * second);
-    star.join(1);
-    star.join(2);
+    star star(3, 40 * second, 3);
     // The blocks exceed the socket buffers, so rank 0 keeps sending until rank 2 receives.
     begin(star.all, 1'000'000);
-    const auto turn_both = [&](std::size_t other) {
-        for (int i = 0; i < 1000; ++i)
-            for (const std::size_t rank : {std::size_t{0}, other})
-                static_cast<void>(star.all[rank].oob->test());
-    };
-    turn_both(2);
-    turn_both(1);
+    turn(star.all, 0, 2, 1000);
+    turn(star.all, 0, 1, 1000);
     REQUIRE(star.all[1].oob->test() == UCS_OK);
     REQUIRE(star.all[0].oob->test() == UCS_INPROGRESS);
     star.all[1].oob.reset();
@@ -315,7 +312,7 @@ TEST_CASE_METHOD(captured,
         static_cast<void>(star.all[0].oob->test());
         CHECK(star.all[1].oob->test() == UCS_INPROGRESS);
     }
-    turn_both(2);
+    turn(star.all, 0, 2, 1000);
     CHECK(star.all[0].oob->test() == UCS_OK);
     CHECK(star.all[2].oob->test() == UCS_OK);
     INFO(log.text());
@@ -323,13 +320,11 @@ TEST_CASE_METHOD(captured,
 }
 
 TEST_CASE_METHOD(captured, "star: frames of a refused stranger are ignored") {
-    star star(2, 40 * second);
-    int ends[2];
-    REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) == 0);
-    const ucs::unique_fd stranger(ends[1]);
+    star star(2);
+    auto [end_of_root, stranger] = make_connection();
     // A duplicate keeps the socket open, as in a forked child.
-    const ucs::unique_fd duplicate(::fcntl(ends[0], F_DUPFD_CLOEXEC, 0));
-    star.root->adopt(ucs::unique_fd(ends[0]));
+    const ucs::unique_fd duplicate(::fcntl(end_of_root.get(), F_DUPFD_CLOEXEC, 0));
+    star.root->adopt(std::move(end_of_root));
     REQUIRE(star.all[0].begin(8) == UCS_OK);
     const ucs::security::key_handshake client(ucs::security::key_handshake::role::client, nullptr,
                                               store_purpose);
@@ -350,9 +345,7 @@ TEST_CASE_METHOD(captured, "star: frames of a refused stranger are ignored") {
 
 TEST_CASE_METHOD(captured,
                  "star: the failure of one store is not sent to ranks of the next at its port") {
-    star star(4, second);
-    star.join(1);
-    star.join(2);
+    star star(4, second, 3);
     begin(star.all, 8);
     turn(star.all);
     test::virtual_time::now += second;
@@ -380,7 +373,7 @@ TEST_CASE_METHOD(captured,
 
 TEST_CASE_METHOD(captured,
                  "star: a rank past its deadline gets the result if all blocks have arrived") {
-    star star(3, 40 * second);
+    star star(3);
     star.join(1, second);
     star.join(2);
     begin(star.all, 8);
@@ -447,9 +440,7 @@ void run_round(std::vector<member>& all) {
 
 // Ranks that have published block_of(i), followed by a round.
 struct published_star : star {
-    explicit published_star(rank_t size) : star(size, 40 * second) {
-        for (rank_t rank = 1; rank < size; ++rank)
-            join(rank);
+    explicit published_star(rank_t size) : star(size, 40 * second, size) {
         for (rank_t rank = 0; rank < size; ++rank)
             CHECK(publish(all[rank], block_of(rank)) == 0);
         run_round(all);
@@ -479,8 +470,7 @@ TEST_CASE_METHOD(captured, "star: all ranks find published blocks in any order")
 
 TEST_CASE_METHOD(captured,
                  "star: a look-up with a short buffer returns the length and can be repeated") {
-    star star(2, 40 * second);
-    star.join(1);
+    star star(2, 40 * second, 2);
     CHECK(publish(star.all[0], block_of(0, wire::max_published)) == 0);
     CHECK(publish(star.all[1], block_of(1, 1)) == 0);
     std::uint64_t number = 0;
@@ -502,8 +492,7 @@ TEST_CASE_METHOD(captured,
 }
 
 TEST_CASE_METHOD(captured, "star: invalid look-ups are refused") {
-    star star(2, 40 * second);
-    star.join(1);
+    star star(2, 40 * second, 2);
     const bytes none;
     std::uint64_t number = 0;
     CHECK(star.all[0].oob->publish(none.data(), 0, number) == UCS_ERR_INVALID_PARAM);
@@ -639,8 +628,7 @@ TEST_CASE_METHOD(captured, "star: a look-up without a reply ends with the timeou
 }
 
 TEST_CASE_METHOD(captured, "star: publications beyond the limit are refused") {
-    star star(2, 40 * second);
-    star.join(1);
+    star star(2, 40 * second, 2);
     run_round(star.all);
     const bytes block(wire::max_published);
     std::size_t taken = 0;
@@ -665,19 +653,20 @@ namespace {
 
 // One end of a connection, controlled by the test.
 struct fake_peer {
-    ucs::unique_fd other_end;  // for rank 0 or the leaf
-    tcp_link link;
-
-    static fake_peer make() {
-        int ends[2];
-        REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) == 0);
-        return {ucs::unique_fd(ends[1]), ends[0]};
-    }
-    fake_peer(ucs::unique_fd end, int own) : other_end(std::move(end)), link(ucs::unique_fd(own)) {}
+    std::pair<ucs::unique_fd, ucs::unique_fd> ends = make_connection();
+    ucs::unique_fd other_end = std::move(ends.first);  // for rank 0 or the leaf
+    tcp_link link{std::move(ends.second)};
 
     void send(const wire::header& head, std::span<const std::byte> content = {}) {
         link.put(head, content);
         REQUIRE(link.flush() == UCS_OK);
+    }
+    // Proves to rank 0 that there is no job key, and sends the hello of a rank.
+    void greet(rank_t rank, rank_t size) {
+        ucs::security::key_handshake client(ucs::security::key_handshake::role::client, nullptr,
+                                            store_purpose);
+        static_cast<void>(link.advance(client));
+        send({wire::frame_kind::hello, rank, size});
     }
     // Sends as many frames as the socket accepts.
     std::size_t flood(const wire::header& head) {
@@ -701,15 +690,11 @@ std::size_t unread(int socket) {
 TEST_CASE_METHOD(captured,
                  "star: a rank that sends without pause does not delay rank 0's deadline") {
     const auto kind = GENERATE(wire::frame_kind::withdrawn, wire::frame_kind::late);
-    star star(3, second);
-    star.join(1);
-    fake_peer flooding = fake_peer::make();
+    star star(3, second, 2);
+    fake_peer flooding;
     const ucs::unique_fd end_of_root(::fcntl(flooding.other_end.get(), F_DUPFD_CLOEXEC, 0));
     star.root->adopt(std::move(flooding.other_end));
-    ucs::security::key_handshake client(ucs::security::key_handshake::role::client, nullptr,
-                                        store_purpose);
-    static_cast<void>(flooding.link.advance(client));
-    flooding.send({wire::frame_kind::hello, 2, 3});
+    flooding.greet(2, 3);
     begin(star.all, 8);
     turn(star.all);
     // No round has number 7, so "late" ends none.
@@ -730,13 +715,10 @@ TEST_CASE_METHOD(captured,
 
 TEST_CASE_METHOD(
     captured, "star: a rank that reconnects waits until rank 0 has received its earlier frames") {
-    star star(2, 40 * second);
-    fake_peer first = fake_peer::make();
+    star star(2);
+    fake_peer first;
     star.root->adopt(std::move(first.other_end));
-    ucs::security::key_handshake client(ucs::security::key_handshake::role::client, nullptr,
-                                        store_purpose);
-    static_cast<void>(first.link.advance(client));
-    first.send({wire::frame_kind::hello, 1, 2});
+    first.greet(1, 2);
     REQUIRE(star.all[0].begin(8) == UCS_OK);
     CHECK(star.all[0].oob->test() == UCS_INPROGRESS);
     REQUIRE(first.flood({wire::frame_kind::withdrawn, 1, 2, 0, 7}) > 200);
@@ -782,7 +764,7 @@ struct leaf_of_fake {
 
     ucs::security::key_handshake server{ucs::security::key_handshake::role::server, nullptr,
                                         store_purpose};
-    fake_peer root = fake_peer::make();
+    fake_peer root;
     member leaf;
 };
 
