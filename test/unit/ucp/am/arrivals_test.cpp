@@ -29,8 +29,9 @@ struct handler {
         self.kept = data;
         return self.result;
     }
-    void install(raw_world& in, std::uint16_t id = 5) {
-        slot_of<ucp::am_receiver>(*in.worker).set_handler(id, {.call = call, .arg = this});
+    void install(raw_world& in, bool whole = false) {
+        slot_of<ucp::am_receiver>(*in.worker)
+            .set_handler(5, {.call = call, .arg = this, .whole = whole});
     }
 };
 
@@ -130,7 +131,7 @@ TEST_CASE_METHOD(receiving, "incomplete active messages of a peer are limited") 
     slot_of<ucp::am_receiver>(*in.worker).arriving().set_most(100'000);
     // All endpoints of a peer share one limit.
     in.deliver(wire::wireup_type::request, 78, 1);
-    const std::uint64_t second = in.peer.received<wire::wireup_header>(wire::wireup).back().ep;
+    const std::uint64_t second = in.peer.connection_messages().back().ep;
     REQUIRE(second != in.ep_id());
     for (std::uint64_t number = 1; number <= 100; ++number) {
         in.deliver(wire::am_first,
@@ -170,8 +171,7 @@ TEST_CASE_METHOD(receiving, "a message that is longer than the memory of the mac
 TEST_CASE("log lines about active messages without memory become less and less frequent") {
     raw_world in(settings{});
     handler got;
-    slot_of<ucp::am_receiver>(*in.worker)
-        .set_handler(5, {.call = handler::call, .arg = &got, .whole = true});
+    got.install(in, true);
     const std::uint64_t total = ~std::uint64_t{0};
     const bool announces = GENERATE(false, true);
     const test::log_capture log;
@@ -195,8 +195,7 @@ TEST_CASE("log lines about active messages without memory become less and less f
 TEST_CASE("memory for messages that peers announce and never send is limited") {
     raw_world in(rendezvous_by_am);
     handler got;
-    slot_of<ucp::am_receiver>(*in.worker)
-        .set_handler(5, {.call = handler::call, .arg = &got, .whole = true});
+    got.install(in, true);
     slot_of<ucp::am_receiver>(*in.worker).arriving().set_most(1'000'000);
     const test::log_capture log;
     const auto replies = [&] { return in.peer.received<wire::ats_header>(wire::rndv_ats); };
@@ -233,15 +232,11 @@ TEST_CASE("a peer that blocks memory for active messages fails when others need 
             in.settle();
         } while (other.progress() > 0);
     };
-    other.send(
-        wire::wireup,
-        wire::wireup_header{wire::wireup_type::request, {}, other.uid(), in.worker->uid(), 88, 0},
-        other.address());
+    other.send(wire::wireup_type::request, 88, 0);
     settle();
-    const std::uint64_t its_ep = other.received<wire::wireup_header>(wire::wireup).back().ep;
+    const std::uint64_t its_ep = other.connection_messages().back().ep;
     handler got;
-    slot_of<ucp::am_receiver>(*in.worker)
-        .set_handler(5, {.call = handler::call, .arg = &got, .whole = true});
+    got.install(in, true);
     ucp::shared_limit& limit = slot_of<ucp::am_receiver>(*in.worker).arriving();
     limit.set_most(1'000'000);
     const test::log_capture log;
@@ -264,8 +259,7 @@ TEST_CASE("a peer that blocks memory for active messages fails when others need 
         begin(other, its_ep, 300'000);
         CHECK(in.ep().failure() == UCS_ERR_EXCEEDS_LIMIT);
         CHECK(log.count("not finished them") == 1);
-        CHECK(in.peer.received<wire::wireup_header>(wire::wireup).back().type ==
-              wire::wireup_type::failed);
+        CHECK(in.peer.connection_messages().back().type == wire::wireup_type::failed);
         CHECK(limit.used() > 300'000);
         CHECK(limit.used() < 400'000);
         CHECK(refused() == 0);
@@ -292,12 +286,9 @@ TEST_CASE_METHOD(receiving,
         raw_peer& other = *others.emplace_back(std::make_unique<raw_peer>(in.network));
         in.drive([&other] { return other.progress(); });
         other.reach(*in.worker);
-        other.send(wire::wireup,
-                   wire::wireup_header{
-                       wire::wireup_type::request, {}, other.uid(), in.worker->uid(), 88, 0},
-                   other.address());
+        other.send(wire::wireup_type::request, 88, 0);
         in.settle();
-        their_eps.push_back(other.received<wire::wireup_header>(wire::wireup).back().ep);
+        their_eps.push_back(other.connection_messages().back().ep);
     }
     slot_of<ucp::am_receiver>(*in.worker).arriving().set_most(1'000'000);
     const test::log_capture log;
@@ -324,8 +315,7 @@ TEST_CASE_METHOD(receiving,
 TEST_CASE("an incomplete active message counts its header and the minimum of a block") {
     raw_world in(rendezvous_by_am);
     handler got;
-    slot_of<ucp::am_receiver>(*in.worker)
-        .set_handler(5, {.call = handler::call, .arg = &got, .whole = true});
+    got.install(in, true);
     const ucp::shared_limit& limit = slot_of<ucp::am_receiver>(*in.worker).arriving();
     in.deliver(wire::am_rts, wire::rts_header{word(5, 0), 1, in.ep_id(), 9, 0, 0});
     CHECK(limit.used() > 1024 + sizeof(ucp::request));

@@ -16,8 +16,7 @@ namespace {
 
 // Returns the bind that the client's server would send.
 wire::wireup_header bind_of(const raw_world& in, const ucp::ep& client) {
-    wire::wireup_header bind{wire::wireup_type::bind, {}, in.peer.uid(),
-                             in.worker->uid(),        55, client.id()};
+    wire::wireup_header bind = in.peer.about(wire::wireup_type::bind, 55, client.id());
     bind.set_token(ucp::wireup::socket_of(client)->token());
     return bind;
 }
@@ -62,11 +61,10 @@ TEST_CASE("a bind for an endpoint that is no client's, or gone, is refused", "[c
     const std::size_t endpoints = in.worker->endpoints().size();
     const bool gone = GENERATE(false, true);
     const std::uint64_t ep = gone ? in.ep_id() + 99 : in.ep_id();
-    in.deliver(
-        wire::wireup,
-        wire::wireup_header{wire::wireup_type::bind, {1}, in.peer.uid(), in.worker->uid(), 55, ep},
-        in.peer.address());
-    const auto answers = in.peer.received<wire::wireup_header>(wire::wireup, 2);
+    wire::wireup_header bind = in.peer.about(wire::wireup_type::bind, 55, ep);
+    bind.set_token(1);
+    in.deliver(wire::wireup, bind, in.peer.address());
+    const auto answers = in.peer.connection_messages(2);
     CHECK(answers[1].type == wire::wireup_type::refuse);
     CHECK(answers[1].peer_ep_or_number == 55);
     CHECK(in.worker->endpoints().size() == endpoints);
@@ -80,7 +78,7 @@ TEST_CASE("a bind for another worker is refused in that worker's name", "[cm]") 
         wire::wireup,
         wire::wireup_header{wire::wireup_type::bind, {}, in.peer.uid(), wanted_uid, 55, in.ep_id()},
         in.peer.address());
-    const auto answers = in.peer.received<wire::wireup_header>(wire::wireup, 2);
+    const auto answers = in.peer.connection_messages(2);
     CHECK(answers[1].type == wire::wireup_type::refuse);
     CHECK(answers[1].uid == wanted_uid);
 }
@@ -150,11 +148,7 @@ TEST_CASE("an accepted client that has answered has no further deadline", "[cm]"
         }
     };
     pass(45);
-    in.peer.send(
-        wire::wireup,
-        wire::wireup_header{
-            wire::wireup_type::reply, {}, in.peer.uid(), in.worker->uid(), 55, slow.made->id()},
-        in.peer.address());
+    in.peer.send(wire::wireup_type::reply, 55, slow.made->id());
     pass(200);
     CHECK(slow.failure == UCS_OK);
 }
@@ -194,9 +188,7 @@ namespace {
 
 // The address of a worker that is not the peer.
 std::vector<std::byte> address_of_another(const raw_world& in) {
-    auto changed = *ucp::address::parse(std::span<const std::byte>(in.peer.address()));
-    changed.identity = ucs::security::key_pair::random().public_half();
-    return ucp::address::pack(changed, false);
+    return with_key(in.peer.address(), ucs::security::key_pair::random().public_half());
 }
 
 }  // namespace
@@ -214,8 +206,7 @@ TEST_CASE("a bind that its server has not proven changes nothing", "[cm]") {
     INFO(log.text());
     CHECK(ucp::wireup::state_of(client) == ucp::wireup::state::requested);
     CHECK(log.count("has not proven", ucs::log::level::warn) == 2);
-    in.peer.send_as_it_is(sealed, in.peer.address());
-    in.settle();
+    in.deliver_as_it_is(sealed, in.peer.address());
     CHECK(ucp::wireup::state_of(client) == ucp::wireup::state::ready);
 }
 
@@ -246,7 +237,7 @@ TEST_CASE("a repeated bind for a failed client is refused", "[cm]") {
     REQUIRE(ucp::wireup::state_of(client) == ucp::wireup::state::ready);
     ucp::wireup::handle(client, ucp::wireup::event::peer_failure, UCS_ERR_CONNECTION_RESET);
     in.deliver(wire::wireup, bind, in.peer.address());
-    const auto answers = in.peer.received<wire::wireup_header>(wire::wireup, 3);
+    const auto answers = in.peer.connection_messages(3);
     CHECK(answers[2].type == wire::wireup_type::refuse);
     CHECK(answers[2].peer_ep_or_number == 55);
 }
@@ -259,10 +250,7 @@ TEST_CASE("a peer that connected first and that a client then connects to is no 
     raw_peer asker(in.network);
     in.drive([&asker] { return asker.progress(); });
     asker.reach(*in.worker);
-    asker.send(
-        wire::wireup,
-        wire::wireup_header{wire::wireup_type::request, {}, asker.uid(), in.worker->uid(), 88, 0},
-        asker.address());
+    asker.send(wire::wireup_type::request, 88, 0);
     in.settle();
     CHECK(in.worker->limits().uninvited().size() == 1);
     wire::wireup_header bind = bind_of(in, client);
@@ -280,7 +268,7 @@ TEST_CASE("a client fails if no transport reaches the server of its bind", "[cm]
     raw_peer far(in.network);
     in.drive([&far] { return far.progress(); });
     far.reach(*in.worker);
-    auto unreachable = *ucp::address::parse(std::span<const std::byte>(far.address()));
+    auto unreachable = parsed(far.address());
     unreachable.entries.clear();
     wire::wireup_header bind = bind_of(in, client);
     bind.uid = far.uid();

@@ -17,8 +17,8 @@ using namespace wire;
 // A world with one send whose RTS waits for a reply.
 struct scene : raw_world {
     scene() : raw_world({{"RNDV_THRESH", "0"}, {"RNDV_SCHEME", "am"}}) {
-        const ucp_request_param_t param = sent.on_send();
-        REQUIRE(UCS_PTR_IS_PTR(ucp_tag_send_nbx(ep_handle(), data.data(), data.size(), 1, &param)));
+        REQUIRE(UCS_PTR_IS_PTR(
+            ucp_tag_send_nbx(ep_handle(), data.data(), data.size(), 1, sent.on_send())));
         settle();
         const auto all = peer.received<wire::rts_header>(wire::rndv_rts, 1);
         send_id = all.front().request;

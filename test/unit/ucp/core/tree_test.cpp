@@ -63,7 +63,6 @@ TEST_CASE("a worker shows how many of its sends are deferred") {
     raw_world in({{"RNDV_THRESH", "0"}, {"UNEXPECTED_ANNOUNCEMENTS", "1"}});
     CHECK(value(in, "deferred") == "0");
     const std::vector<std::byte> data(100);
-    const ucp_request_param_t plain{};
     for (int i = 0; i < 3; ++i)
         ucp_request_free(ucp_tag_send_nbx(in.ep_handle(), data.data(), data.size(), 1, &plain));
     CHECK(value(in, "deferred") == "2");
@@ -71,14 +70,14 @@ TEST_CASE("a worker shows how many of its sends are deferred") {
 
 TEST_CASE("a peer's name is shown without terminal control characters") {
     const raw_world in({});
-    auto named = *ucp::address::parse(std::span<const std::byte>(in.peer.address()));
+    auto named = parsed(in.peer.address());
     named.identity = ucs::security::key_pair::random().public_half();
     named.name =
         "gr\xc3\xb6\xc3\x9f"
         "e\xc2\x9b"
         "2J\xe4";
     const std::vector<std::byte> address = ucp::address::pack(named, false);
-    const ucp::ep& made = **ucp::wireup::create_ep(*in.worker, address.data(), {});
+    const ucp::ep& made = in.ep_to(address);
     const std::string shown =
         "gr\xc3\xb6\xc3\x9f"
         "e\\xc2\\x9b2J\\xe4";
@@ -102,11 +101,10 @@ TEST_CASE("a worker shows its endpoints and interfaces with live values") {
     std::vector<std::byte> data(100);
     completion_record sent;
     completion_record received;
-    const ucp_request_param_t on_send = sent.on_send();
-    const ucp_request_param_t on_recv = received.on_recv();
-    REQUIRE(UCS_PTR_IS_PTR(ucp_tag_send_sync_nbx(in.ep_handle(), data.data(), 100, 1, &on_send)));
+    REQUIRE(
+        UCS_PTR_IS_PTR(ucp_tag_send_sync_nbx(in.ep_handle(), data.data(), 100, 1, sent.on_send())));
     CHECK(value(in, ep + "/pending_sends") == "1");
-    void* posted = ucp_tag_recv_nbx(in.worker_handle(), data.data(), 100, 7, 7, &on_recv);
+    void* posted = ucp_tag_recv_nbx(in.worker_handle(), data.data(), 100, 7, 7, received.on_recv());
     REQUIRE(UCS_PTR_IS_PTR(posted));
     CHECK(value(in, "expected") == "1");
     CHECK(value(in, "requests") == "2");
@@ -139,15 +137,14 @@ TEST_CASE("taking stored messages gives their bytes back") {
     in.settle();
     CHECK(value(in, "unexpected_bytes") == memory_of(3));
     completion_record received;
-    const ucp_request_param_t on_recv = received.on_recv();
-    (void)ucp_tag_recv_nbx(in.worker_handle(), data.data(), 100, 8, 8, &on_recv);
+    (void)ucp_tag_recv_nbx(in.worker_handle(), data.data(), 100, 8, 8, received.on_recv());
     CHECK(value(in, "unexpected_bytes") == memory_of(2));
     ucp_tag_recv_info_t info;
     ucp_tag_message_h taken = ucp_tag_probe_nb(in.worker_handle(), 8, 8, 1, &info);
     REQUIRE(taken != nullptr);
     CHECK(value(in, "unexpected") == "1");
     CHECK(value(in, "unexpected_bytes") == memory_of(2));  // the taken message still counts
-    (void)ucp_tag_msg_recv_nbx(in.worker_handle(), data.data(), 100, taken, &on_recv);
+    (void)ucp_tag_msg_recv_nbx(in.worker_handle(), data.data(), 100, taken, received.on_recv());
     CHECK(value(in, "unexpected_bytes") == memory_of(1));
     in.settle();
 }
@@ -165,7 +162,6 @@ TEST_CASE("an endpoint shows its lanes with their traffic") {
     const unsigned long operations_before = operations();
     const unsigned long bytes_before = bytes();
     const std::vector<std::byte> data(100);
-    const ucp_request_param_t plain{};
     for (int i = 0; i < 3; ++i) {
         CHECK(ucp_tag_send_nbx(in.ep_handle(), data.data(), 20, 1, &plain) == nullptr);
         in.settle();
@@ -213,7 +209,6 @@ TEST_CASE("other threads read a worker while it works, until it is destroyed") {
         }
     });
     const std::vector<std::byte> data(100);
-    const ucp_request_param_t plain{};
     // The peer receives nothing: its messages stay, and describing the worker takes longer and
     // longer.
     for (unsigned left = 1000; answers<10; left -= left> 0 ? 1 : 0) {
@@ -291,7 +286,6 @@ TEST_CASE("an endpoint that is used as a stream shows it") {
     CHECK(value(in, stream + "/taken") == "100");
 
     std::vector<std::byte> data(ucp::wire::first_stream_window);
-    const ucp_request_param_t plain{};
     const ucs_status_ptr_t receive =
         ucp_stream_recv_nbx(in.ep_handle(), data.data(), 10, &length, &plain);
     CHECK(value(in, stream + "/pending_receives") == "1");

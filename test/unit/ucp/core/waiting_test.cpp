@@ -26,8 +26,8 @@ public:
     explicit slow_reader(uct::sim::fabric& network) : sender(network), reader_(network) {}
 
     [[nodiscard]] std::vector<std::byte> address() const {
-        auto made = *ucp::address::parse(std::span<const std::byte>(sender.address()));
-        made.entries = ucp::address::parse(std::span<const std::byte>(reader_.address()))->entries;
+        auto made = parsed(sender.address());
+        made.entries = parsed(reader_.address()).entries;
         return ucp::address::pack(made, false);
     }
     void read(raw_world& in) {
@@ -36,7 +36,7 @@ public:
         } while (reader_.progress() > 0);
     }
     [[nodiscard]] std::vector<wireup_header> connection_messages() const {
-        std::vector<wireup_header> all = reader_.received<wireup_header>(wire::wireup);
+        std::vector<wireup_header> all = reader_.connection_messages();
         for (wireup_header& each : all)
             each = sender.unmasked(each);
         return all;
@@ -64,10 +64,7 @@ struct waiting_world : raw_world {
     // Returns an endpoint of the program to the peer, which connects first.
     ucp::ep& connect(slow_reader& to) {
         to.sender.reach(*worker);
-        to.sender.send(
-            wire::wireup,
-            wireup_header{wireup_type::request, {}, to.sender.uid(), worker->uid(), 88, 0},
-            to.address());
+        to.sender.send(wire::wireup, to.sender.about(wireup_type::request, 88, 0), to.address());
         settle();
         to.read(*this);
         ucp::ep& made = **ucp::wireup::create_ep(*worker, to.address().data(), {});
@@ -200,8 +197,7 @@ TEST_CASE("a device writes no more for a peer that passed a limit", "[ucp][rndv]
     std::vector<std::byte> into(from.size());
     completion_record sent;
     completion_record received;
-    const ucp_request_param_t send_params = sent.on_send();
-    REQUIRE(UCS_PTR_IS_PTR(ucp_tag_send_nbx(sender, from.data(), from.size(), 1, &send_params)));
+    REQUIRE(UCS_PTR_IS_PTR(ucp_tag_send_nbx(sender, from.data(), from.size(), 1, sent.on_send())));
     REQUIRE(in.driver.run_until_quiet());
     const auto progress = [&] {
         for (int i = 0; i < 100; ++i) {
@@ -212,9 +208,8 @@ TEST_CASE("a device writes no more for a peer that passed a limit", "[ucp][rndv]
     ucp::worker& receiver = *in.workers[0];
     ucp::peer* const greedy = receiver.peers().find(in.workers[1]->identity().public_half());
     REQUIRE(greedy != nullptr);
-    const ucp_request_param_t receive_params = received.on_recv();
     REQUIRE(UCS_PTR_IS_PTR(ucp_tag_recv_nbx(ucp::capi::handle(receiver), into.data(), into.size(),
-                                            1, ~0ULL, &receive_params)));
+                                            1, ~0ULL, received.on_recv())));
     progress();
     REQUIRE(receiver.log().counted(ucp::activity::writes) == 1);
     REQUIRE(received.times == 0);
@@ -259,8 +254,7 @@ TEST_CASE("stored bytes of an endpoint that its peer has closed do not count", "
     greedy.sender.reach(*in.worker);
     const auto send_message = [&](wireup_type type, std::uint64_t remote_ep) {
         greedy.sender.send(
-            wire::wireup,
-            wireup_header{type, {}, greedy.sender.uid(), in.worker->uid(), 88, remote_ep},
+            wire::wireup, greedy.sender.about(type, 88, remote_ep),
             type == wireup_type::request ? greedy.address() : std::vector<std::byte>());
         in.deliver_from(greedy);
     };
@@ -323,7 +317,7 @@ TEST_CASE("a peer that lost a control message and then its lane fails alone", "[
     in.settle();
     CHECK(in.peer.can_send());
     const ucp::ep* const again =
-        in.worker->endpoints().find(in.peer.received<wireup_header>(wire::wireup).back().ep);
+        in.worker->endpoints().find(in.peer.connection_messages().back().ep);
     REQUIRE(again != nullptr);
     CHECK(again->failure() == UCS_OK);
 }

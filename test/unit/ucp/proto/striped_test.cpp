@@ -52,19 +52,15 @@ struct world : ucp_test::paired_world {
         REQUIRE(ended);
     }
     void start_put(completion_record& put) {
-        const ucp_request_param_t param = put.on_send();
-        note(ucp_put_nbx(ep, local.data(), length, address_of_target(), key, &param), put);
+        note(ucp_put_nbx(ep, local.data(), length, address_of_target(), key, put.on_send()), put);
     }
     void start_get(completion_record& get) {
-        const ucp_request_param_t param = get.on_send();
-        note(ucp_get_nbx(ep, local.data(), length, address_of_target(), key, &param), get);
+        note(ucp_get_nbx(ep, local.data(), length, address_of_target(), key, get.on_send()), get);
     }
     // Sends a message of this length to separate memory.
     void start_message(completion_record& sent, completion_record& received) {
-        const ucp_request_param_t sends = sent.on_send();
-        note(ucp_tag_send_nbx(ep, local.data(), length, 1, &sends), sent);
-        const ucp_request_param_t receives = received.on_recv();
-        note(ucp_tag_recv_nbx(handle(*workers[1]), target.data(), length, 1, 1, &receives),
+        note(ucp_tag_send_nbx(ep, local.data(), length, 1, sent.on_send()), sent);
+        note(ucp_tag_recv_nbx(handle(*workers[1]), target.data(), length, 1, 1, received.on_recv()),
              received);
     }
     [[nodiscard]] std::uint64_t address_of_target() const {
@@ -84,11 +80,9 @@ struct world : ucp_test::paired_world {
     // Moves a few bytes to connect the lanes. The data has arrived on return.
     void connect() {
         completion_record put, flushed;
-        const ucp_request_param_t param = put.on_send();
-        note(ucp_put_nbx(ep, local.data(), 8, address_of_target(), key, &param), put);
+        note(ucp_put_nbx(ep, local.data(), 8, address_of_target(), key, put.on_send()), put);
         await(put);
-        const ucp_request_param_t flushes = flushed.on_send();
-        note(ucp_ep_flush_nbx(ep, &flushes), flushed);
+        note(ucp_ep_flush_nbx(ep, flushed.on_send()), flushed);
         await(flushed);
         REQUIRE(driver.run_until([&] { return carried(0).size() == 2; }));
     }
@@ -271,12 +265,11 @@ TEST_CASE("striped: one rail is lost, and the other one cannot reach the memory"
         std::vector<std::byte> from(length, std::byte{7}), into(length);
         completion_record sent, received;
         const ucp_ep_h ep = both.connect(0);
-        const ucp_request_param_t sends = sent.on_send();
-        ucp_test::paired_world::note(ucp_tag_send_nbx(ep, from.data(), length, 1, &sends), sent);
-        const ucp_request_param_t receives = received.on_recv();
-        ucp_test::paired_world::note(
-            ucp_tag_recv_nbx(handle(*both.workers[1]), into.data(), length, 1, 1, &receives),
-            received);
+        ucp_test::paired_world::note(ucp_tag_send_nbx(ep, from.data(), length, 1, sent.on_send()),
+                                     sent);
+        ucp_test::paired_world::note(ucp_tag_recv_nbx(handle(*both.workers[1]), into.data(), length,
+                                                      1, 1, received.on_recv()),
+                                     received);
         for (const auto& [one, other] : {std::pair(0, 1), std::pair(1, 0)})
             both.network.fail_after(
                 *both.network.find_node(both.workers[static_cast<std::size_t>(one)]->uid(), 2),

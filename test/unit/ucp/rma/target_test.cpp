@@ -248,9 +248,8 @@ TEST_CASE("replies that match no request are dropped", "[ucp][rma]") {
     const ucp_rkey_h handle = ucp::capi::handle(*key);
     std::vector<std::byte> into(64);
     completion_record read;
-    const ucp_request_param_t param = read.on_send();
     REQUIRE(UCS_PTR_IS_PTR(
-        ucp_get_nbx(in.ep_handle(), into.data(), into.size(), 4096, handle, &param)));
+        ucp_get_nbx(in.ep_handle(), into.data(), into.size(), 4096, handle, read.on_send())));
     in.settle();
     const auto requests = in.peer.received<wire::get_header>(wire::rma_get, 1);
     CHECK(requests[0].ep == raw_world::peer_ep);
@@ -287,10 +286,9 @@ TEST_CASE("the next flush returns the error of an operation without a request", 
     raw_world in = by_messages();
     const auto key = key_to_peer(in);
     const bool flush_worker = GENERATE(false, true);
-    const ucp_request_param_t none{};
     const auto flush = [&] {
-        return flush_worker ? ucp_worker_flush_nbx(in.worker_handle(), &none)
-                            : ucp_ep_flush_nbx(in.ep_handle(), &none);
+        return flush_worker ? ucp_worker_flush_nbx(in.worker_handle(), &plain)
+                            : ucp_ep_flush_nbx(in.ep_handle(), &plain);
     };
     std::uint64_t into = 0;
     REQUIRE(ucp_get_nbi(in.ep_handle(), &into, 8, 4096, ucp::capi::handle(*key)) == UCS_INPROGRESS);
@@ -321,8 +319,7 @@ TEST_CASE("a flush waits until the peer has confirmed the messages", "[ucp][rma]
     const ucp_rkey_h handle = ucp::capi::handle(*key);
     const std::uint64_t number = 1;
     REQUIRE(ucp_put_nbi(in.ep_handle(), &number, 8, 4096, handle) >= UCS_OK);
-    const ucp_request_param_t param = flushed.on_send();
-    REQUIRE(UCS_PTR_IS_PTR(ucp_ep_flush_nbx(in.ep_handle(), &param)));
+    REQUIRE(UCS_PTR_IS_PTR(ucp_ep_flush_nbx(in.ep_handle(), flushed.on_send())));
     in.settle();
     CHECK(in.peer.received<wire::put_header>(wire::rma_put).size() == 1);
     const auto requests = in.peer.received<wire::confirm_header>(wire::rma_confirm, 1);
@@ -379,9 +376,8 @@ TEST_CASE("a flush after loads and stores does not wait for the connection", "[u
     REQUIRE(ucp_put_nbi(second, eight.data(), 8, own.address(), ucp::capi::handle(*mapped)) ==
             UCS_OK);
     REQUIRE(ucp::wireup::state_of(ucp::capi::from(second)) == ucp::wireup::state::requested);
-    const ucp_request_param_t none{};
-    CHECK(ucp_ep_flush_nbx(second, &none) == nullptr);
-    CHECK(ucp_worker_flush_nbx(in.worker_handle(), &none) == nullptr);
+    CHECK(ucp_ep_flush_nbx(second, &plain) == nullptr);
+    CHECK(ucp_worker_flush_nbx(in.worker_handle(), &plain) == nullptr);
 }
 
 TEST_CASE("a peer that waits for data gets an error when the endpoint is closed by force",
@@ -411,14 +407,10 @@ TEST_CASE("an endpoint that was closed before the peer's reply serves the peer u
     const ucp_ep_h second = in.make_ep();
     const std::uint64_t id = ucp::capi::from(second).id();
     completion_record sent;
-    const ucp_request_param_t param = sent.on_send();
-    REQUIRE(UCS_PTR_IS_PTR(ucp_tag_send_nbx(second, eight.data(), 8, 1, &param)));
+    REQUIRE(UCS_PTR_IS_PTR(ucp_tag_send_nbx(second, eight.data(), 8, 1, sent.on_send())));
     raw_world::close_by_force(second);
     constexpr std::uint64_t other = 78;  // the peer's id of its endpoint
-    in.peer.send(wire::wireup,
-                 wire::wireup_header{
-                     wire::wireup_type::reply, {}, in.peer.uid(), in.worker->uid(), other, id},
-                 in.peer.address());
+    in.peer.send(wire::wireup_type::reply, other, id);
     in.peer.send(wire::rma_put,
                  wire::put_header{id, memory.owner().id, memory.owner().secret, memory.address()},
                  eight);
@@ -438,10 +430,9 @@ TEST_CASE("a put is copied where the transport's headers are too short for zero-
     raw_world in({{"ZCOPY_THRESH", "0"}}, network);
     const auto key = key_to_peer(in);
     completion_record done;
-    const ucp_request_param_t param = done.on_send();
     const std::vector<std::byte> data(4096);
     const ucs_status_ptr_t put = ucp_put_nbx(in.ep_handle(), data.data(), data.size(), 4096,
-                                             ucp::capi::handle(*key), &param);
+                                             ucp::capi::handle(*key), done.on_send());
     CHECK_FALSE(UCS_PTR_IS_ERR(put));
     in.settle();
     CHECK((put == nullptr || done.status == UCS_OK));

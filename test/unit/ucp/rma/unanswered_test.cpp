@@ -31,15 +31,14 @@ TEST_CASE("the number of outstanding operations is limited, and the others wait"
     const ucp_rkey_h handle = ucp::capi::handle(*key);
     const std::uint64_t one = 1;
     for (std::size_t i = 0; i < count; ++i) {
-        const ucp_request_param_t get_params = done[2 * i].on_send();
         REQUIRE(UCS_PTR_IS_PTR(
-            ucp_get_nbx(in.ep_handle(), &into[2 * i], 8, 4096, handle, &get_params)));
-        ucp_request_param_t atomic_params = done[2 * i + 1].on_send();
-        atomic_params.op_attr_mask |= UCP_OP_ATTR_FIELD_REPLY_BUFFER | UCP_OP_ATTR_FIELD_DATATYPE;
-        atomic_params.reply_buffer = &into[2 * i + 1];
-        atomic_params.datatype = ucp_dt_make_contig(8);
+            ucp_get_nbx(in.ep_handle(), &into[2 * i], 8, 4096, handle, done[2 * i].on_send())));
+        ucp_request_param_t* const atomic_params = done[2 * i + 1].on_send();
+        atomic_params->op_attr_mask |= UCP_OP_ATTR_FIELD_REPLY_BUFFER | UCP_OP_ATTR_FIELD_DATATYPE;
+        atomic_params->reply_buffer = &into[2 * i + 1];
+        atomic_params->datatype = ucp_dt_make_contig(8);
         REQUIRE(UCS_PTR_IS_PTR(ucp_atomic_op_nbx(in.ep_handle(), UCP_ATOMIC_OP_ADD, &one, 1, 4096,
-                                                 handle, &atomic_params)));
+                                                 handle, atomic_params)));
     }
     in.settle();
     CHECK(gets_of(in) + atomics_of(in) == wire::most_unanswered);
@@ -81,8 +80,7 @@ TEST_CASE("only one confirmation is requested at a time", "[ucp][rma]") {
     const std::uint64_t number = 1;
     for (completion_record& each : flushed) {
         REQUIRE(ucp_put_nbi(in.ep_handle(), &number, 8, 4096, ucp::capi::handle(*key)) >= UCS_OK);
-        const ucp_request_param_t param = each.on_send();
-        REQUIRE(UCS_PTR_IS_PTR(ucp_ep_flush_nbx(in.ep_handle(), &param)));
+        REQUIRE(UCS_PTR_IS_PTR(ucp_ep_flush_nbx(in.ep_handle(), each.on_send())));
     }
     in.settle();
     const auto confirm_requests = [&] {
@@ -145,8 +143,7 @@ TEST_CASE("a peer that requests replies and does not take them loses the endpoin
         in.settle();
         CHECK(in.ep().failure() == UCS_ERR_EXCEEDS_LIMIT);
         CHECK(log.count("does not take the answers") == 1);
-        CHECK(in.peer.received<wire::wireup_header>(wire::wireup).back().type ==
-              wire::wireup_type::failed);
+        CHECK(in.peer.connection_messages().back().type == wire::wireup_type::failed);
     }
     in.context->memories().remove(**made);
 }

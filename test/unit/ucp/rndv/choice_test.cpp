@@ -37,10 +37,8 @@ struct world : ucp_test::paired_world {
         for (std::size_t i = 0; i < length; ++i)
             source[i] = static_cast<std::byte>(i * 7 + i / 251);
         completion_record sent, received;
-        const ucp_request_param_t sends = sent.on_send();
-        note(ucp_tag_send_nbx(to, source.data(), length, 1, &sends), sent);
-        const ucp_request_param_t receives = received.on_recv();
-        note(ucp_tag_recv_nbx(handle(*workers[1]), target.data(), length, 1, 1, &receives),
+        note(ucp_tag_send_nbx(to, source.data(), length, 1, sent.on_send()), sent);
+        note(ucp_tag_recv_nbx(handle(*workers[1]), target.data(), length, 1, 1, received.on_recv()),
              received);
         const bool ended = driver.run_until([&] { return sent.times == 1 && received.times == 1; });
         INFO(driver.report());

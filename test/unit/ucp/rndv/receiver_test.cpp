@@ -26,8 +26,8 @@ raw_world near() {
 // Starts a send and returns its id.
 std::uint64_t start_send(raw_world& in, const std::vector<std::byte>& data,
                          completion_record& sent) {
-    const ucp_request_param_t param = sent.on_send();
-    REQUIRE(UCS_PTR_IS_PTR(ucp_tag_send_nbx(in.ep_handle(), data.data(), length, 1, &param)));
+    REQUIRE(
+        UCS_PTR_IS_PTR(ucp_tag_send_nbx(in.ep_handle(), data.data(), length, 1, sent.on_send())));
     in.settle();
     const auto messages = in.peer.received<wire::rts_header>(wire::rndv_rts, 1);
     return messages[0].request;
@@ -165,9 +165,8 @@ TEST_CASE("a rendezvous message that was probed before its sender closed cannot 
     REQUIRE(taken != nullptr);
     in.peer_closes();
     std::vector<std::byte> into(length);
-    const ucp_request_param_t none{};
     const test::log_capture log;
-    CHECK(ucp_tag_msg_recv_nbx(in.worker_handle(), into.data(), length, taken, &none) ==
+    CHECK(ucp_tag_msg_recv_nbx(in.worker_handle(), into.data(), length, taken, &plain) ==
           UCS_STATUS_PTR(UCS_ERR_CONNECTION_RESET));
     CHECK(log.count("announced by a peer that is gone", ucs::log::level::warn) == 1);
 }
@@ -182,13 +181,11 @@ TEST_CASE("an endpoint that both sides have closed starts no operation") {
     // The program has not asked for this endpoint, so the peer's close ends it.
     constexpr std::uint64_t other = raw_world::peer_ep + 1;
     const auto connection_message = [&](wire::wireup_type type, std::uint64_t last) {
-        in.peer.send(wire::wireup,
-                     wire::wireup_header{type, {}, in.peer.uid(), in.worker->uid(), other, last},
-                     in.peer.address());
+        in.peer.send(type, other, last);
     };
     connection_message(wire::wireup_type::request, 5);
     in.settle();
-    const std::uint64_t made = in.peer.received<wire::wireup_header>(wire::wireup).back().ep;
+    const std::uint64_t made = in.peer.connection_messages().back().ep;
     REQUIRE(made != in.ep_id());
     connection_message(wire::wireup_type::close, made);
     in.peer.send(wire::rndv_rts, wire::rts_header{1, length, made, 9, 0, 0});

@@ -28,15 +28,15 @@ std::vector<ucp_ep_h> shown(const raw_world& in) {
 
 ucs_status_ptr_t read_all(const raw_world& in, std::vector<std::byte>& into, std::size_t& length,
                           completion_record& done) {
-    ucp_request_param_t param = done.on_recv();
-    param.op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS;
-    param.flags = UCP_STREAM_RECV_FLAG_WAITALL;
-    param.cb.recv_stream = [](void* request, ucs_status_t status, std::size_t, void* arg) {
+    ucp_request_param_t* const param = done.on_recv();
+    param->op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS;
+    param->flags = UCP_STREAM_RECV_FLAG_WAITALL;
+    param->cb.recv_stream = [](void* request, ucs_status_t status, std::size_t, void* arg) {
         auto& result = *static_cast<completion_record*>(arg);
         result = {result.times + 1, status};
         ucp_request_free(request);
     };
-    return ucp_stream_recv_nbx(in.ep_handle(), into.data(), into.size(), &length, &param);
+    return ucp_stream_recv_nbx(in.ep_handle(), into.data(), into.size(), &length, param);
 }
 
 }  // namespace
@@ -67,7 +67,7 @@ TEST_CASE("a peer that sends more than its window loses the endpoint, with a log
     CHECK(log.count("more of a stream than it may", ucs::log::level::warn) == 1);
     CHECK(stored(in) == sent);
     // Without this message, the peer's endpoint would wait for ever.
-    const auto messages = in.peer.received<wire::wireup_header>(wire::wireup, 2);
+    const auto messages = in.peer.connection_messages(2);
     CHECK(messages.back().type == wire::wireup_type::failed);
     CHECK(messages.back().peer_ep_or_number == raw_world::peer_ep);
 }
@@ -102,7 +102,7 @@ TEST_CASE("an endpoint with bytes is listed from its creation by the program unt
     raw_world in(settings{});
     constexpr std::uint64_t other = raw_world::peer_ep + 1;
     in.deliver(wire::wireup_type::request, other, 1);
-    const auto replies = in.peer.received<wire::wireup_header>(wire::wireup, 2);
+    const auto replies = in.peer.connection_messages(2);
     in.deliver(wire::stream_data, replies[1].ep, std::vector<std::byte>(10));
     CHECK(shown(in).empty());
     const ucp_ep_h made = in.make_ep();
@@ -118,15 +118,14 @@ TEST_CASE("a send that waits for credits fails when the peer has closed") {
     raw_world in(settings{});
     const std::vector<std::byte> data(wire::first_stream_window + 1000);
     completion_record sent[3];
-    ucp_request_param_t param = sent[0].on_send();
-    REQUIRE(UCS_PTR_IS_PTR(ucp_stream_send_nbx(in.ep_handle(), data.data(), data.size(), &param)));
+    REQUIRE(UCS_PTR_IS_PTR(
+        ucp_stream_send_nbx(in.ep_handle(), data.data(), data.size(), sent[0].on_send())));
     in.settle();
-    param = sent[1].on_send();
-    REQUIRE(UCS_PTR_IS_PTR(ucp_stream_send_nbx(in.ep_handle(), data.data(), 10, &param)));
+    REQUIRE(
+        UCS_PTR_IS_PTR(ucp_stream_send_nbx(in.ep_handle(), data.data(), 10, sent[1].on_send())));
     const bool closing = GENERATE(false, true);
     if (closing) {
-        param = sent[2].on_send();
-        REQUIRE(UCS_PTR_IS_PTR(ucp_ep_close_nbx(in.ep_handle(), &param)));
+        REQUIRE(UCS_PTR_IS_PTR(ucp_ep_close_nbx(in.ep_handle(), sent[2].on_send())));
     }
     in.settle();
     CHECK(sent[0].times == 0);
@@ -145,8 +144,8 @@ TEST_CASE("a send that waits for credits fails when the peer has closed") {
     CHECK(sent[2].times == (closing ? 1 : 0));
     if (closing) return;
     // Later sends do not wait, either.
-    param = sent[2].on_send();
-    ucs_status_ptr_t late = ucp_stream_send_nbx(in.ep_handle(), data.data(), 10, &param);
+    const ucs_status_ptr_t late =
+        ucp_stream_send_nbx(in.ep_handle(), data.data(), 10, sent[2].on_send());
     in.settle();
     CHECK((late == UCS_STATUS_PTR(UCS_ERR_CONNECTION_RESET) ||
            sent[2].status == UCS_ERR_CONNECTION_RESET));
@@ -173,8 +172,7 @@ TEST_CASE("an endpoint that closes without having read tells the peer that it do
     raw_world in(settings{});
     in.send_sync(std::vector<std::byte>(10), sent);
     const auto close = [&] {
-        const ucp_request_param_t param = closed.on_send();
-        REQUIRE(UCS_PTR_IS_PTR(ucp_ep_close_nbx(in.ep_handle(), &param)));
+        REQUIRE(UCS_PTR_IS_PTR(ucp_ep_close_nbx(in.ep_handle(), closed.on_send())));
         in.settle();
     };
     const auto messages = [&] {
@@ -205,9 +203,8 @@ TEST_CASE("a stream send fails if the peer has said before that it does not read
     in.deliver(wire::stream_credit, wire::stream_credit_header{in.ep_id(), wire::no_reader});
     const std::vector<std::byte> data(wire::first_stream_window + 1000);
     completion_record sent;
-    const ucp_request_param_t param = sent.on_send();
     const ucs_status_ptr_t send =
-        ucp_stream_send_nbx(in.ep_handle(), data.data(), data.size(), &param);
+        ucp_stream_send_nbx(in.ep_handle(), data.data(), data.size(), sent.on_send());
     in.settle();
     CHECK((send == UCS_STATUS_PTR(UCS_ERR_CONNECTION_RESET) ||
            sent.status == UCS_ERR_CONNECTION_RESET));
@@ -224,7 +221,7 @@ TEST_CASE("streams at endpoints that the program has not asked for are limited")
     const auto fill_one = [&] {
         ++connected;
         in.deliver(wire::wireup_type::request, 100 + connected, connected);
-        const auto replies = in.peer.received<wire::wireup_header>(wire::wireup);
+        const auto replies = in.peer.connection_messages();
         for (std::size_t sent = 0; sent < each; sent += piece) {
             in.deliver(wire::stream_data, wire::stream_data_header{replies.back().ep},
                        std::vector<std::byte>(piece));

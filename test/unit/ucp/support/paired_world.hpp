@@ -39,10 +39,10 @@ struct paired_world {
         return made;
     }
     static void close(ucp_ep_h endpoint, bool force, completion_record& closed) {
-        ucp_request_param_t param = closed.on_send();
-        param.op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS;
-        param.flags = force ? UCP_EP_CLOSE_FLAG_FORCE : 0;
-        note(ucp_ep_close_nbx(endpoint, &param), closed);
+        ucp_request_param_t* const param = closed.on_send();
+        param->op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS;
+        param->flags = force ? UCP_EP_CLOSE_FLAG_FORCE : 0;
+        note(ucp_ep_close_nbx(endpoint, param), closed);
     }
     // Records an operation that completed inside its call.
     static void note(ucs_status_ptr_t result, completion_record& ended) {

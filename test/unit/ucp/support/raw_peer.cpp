@@ -2,9 +2,9 @@
 
 #include <catch2/catch.hpp>
 
-#include "ucp/address/address.hpp"
 #include "ucp/capi/handles.hpp"
 #include "ucp/wireup/accept.hpp"
+#include "ucp/wireup/connection.hpp"
 #include "ucp/wireup/proof.hpp"
 
 namespace ucp_test {
@@ -91,12 +91,11 @@ void raw_peer::require_count(std::size_t received, std::size_t wanted) {
 }
 
 void raw_peer::reach(const ucp::worker& to) {
-    const auto address =
-        ucp::address::parse(std::span<const std::byte>(to.identity().address(false)));
-    REQUIRE(address);
-    lane_ = std::move(*iface_->create_ep(address->entries.front().iface_address));
-    reached_.assign(to.identity().address(false).begin(), to.identity().address(false).end());
-    shared_ = keys_.agree(address->identity);
+    reached_ = to.identity().address(false);
+    reached_uid_ = to.uid();
+    const auto address = parsed(reached_);
+    lane_ = std::move(*iface_->create_ep(address.entries.front().iface_address));
+    shared_ = keys_.agree(address.identity);
     REQUIRE(shared_);
 }
 
@@ -128,6 +127,25 @@ void send_raw(uct::ep& lane, uct::am_id id, const void* header, std::size_t leng
     REQUIRE(lane.am_bcopy(id, pack, &message) >= 0);
 }
 
+ucp::address::worker_address parsed(const std::vector<std::byte>& address) {
+    auto read = ucp::address::parse(std::span(address));
+    REQUIRE(read);
+    return std::move(*read);
+}
+
+std::vector<std::byte> with_key(const std::vector<std::byte>& address,
+                                const ucs::security::public_key& identity) {
+    auto changed = parsed(address);
+    changed.identity = identity;
+    return ucp::address::pack(changed, false);
+}
+
+std::vector<std::byte> body_of(ucp::wire::wireup_type type, const std::vector<std::byte>& address,
+                               const std::vector<ucp::wireup::pair_lane>& lanes) {
+    if (type != ucp::wire::wireup_type::pair) return address;
+    return ucp::wireup::pack(ucp::wireup::pair_request{lanes, address});
+}
+
 ucp::wire::rts_header rts_of(const std::vector<std::byte>& data, std::uint64_t ep,
                              std::uint32_t flags) {
     constexpr std::uint64_t tag = 1, request = 9;
@@ -146,10 +164,8 @@ raw_world::raw_world(const settings& options, const uct::sim::parameters& parame
     driver_.add([this] { return peer.progress(); });
     ep_ = &ucp::capi::from(make_ep());
     peer.reach(*worker);
-    const ucp::wire::wireup_header request{
-        ucp::wire::wireup_type::request, {}, peer.uid(), worker->uid(), peer_ep, 0};
-    deliver(ucp::wire::wireup, request, peer.address());
-    const auto replies = peer.received<ucp::wire::wireup_header>(ucp::wire::wireup, 1);
+    deliver(ucp::wire::wireup_type::request, peer_ep, 0);
+    const auto replies = peer.connection_messages(1);
     REQUIRE(replies.front().type == ucp::wire::wireup_type::reply);
     REQUIRE(replies.front().peer_ep_or_number == peer_ep);
     ep_id_ = replies.front().ep;
@@ -176,14 +192,13 @@ ucp_ep_h raw_world::ep_handle() const noexcept {
 }
 
 void raw_world::send_sync(const std::vector<std::byte>& data, completion_record& sent) const {
-    const ucp_request_param_t param = sent.on_send();
-    REQUIRE(
-        UCS_PTR_IS_PTR(ucp_tag_send_sync_nbx(ep_handle(), data.data(), data.size(), 1, &param)));
+    REQUIRE(UCS_PTR_IS_PTR(
+        ucp_tag_send_sync_nbx(ep_handle(), data.data(), data.size(), 1, sent.on_send())));
 }
 
 void* raw_world::post_receive(std::vector<std::byte>& into, completion_record& received) const {
-    const ucp_request_param_t param = received.on_recv();
-    void* const posted = ucp_tag_recv_nbx(worker_handle(), into.data(), into.size(), 0, 0, &param);
+    void* const posted =
+        ucp_tag_recv_nbx(worker_handle(), into.data(), into.size(), 0, 0, received.on_recv());
     REQUIRE(UCS_PTR_IS_PTR(posted));
     return posted;
 }
@@ -205,36 +220,41 @@ void raw_world::close_by_force(ucp_ep_h endpoint) {
 }
 
 ucp_ep_h raw_world::make_ep() const {
-    return ucp::capi::handle(**ucp::wireup::create_ep(*worker, peer.address().data(), {}));
+    return ucp::capi::handle(ep_to(peer.address()));
+}
+
+ucp::ep& raw_world::ep_to(const std::vector<std::byte>& address) const {
+    return **ucp::wireup::create_ep(*worker, address.data(), {});
+}
+
+void raw_world::use(ucp::ep& which) {
+    ucp::wireup::handle(which, ucp::wireup::event::use);
+    settle();
 }
 
 namespace {
 
-void note(completion_record& into, void* request, ucs_status_t status) {
-    into = {into.times + 1, status};
+void note(void* arg, void* request, ucs_status_t status) {
+    auto& into = *static_cast<completion_record*>(arg);
+    ++into.times;
+    into.status = status;
     ucp_request_free(request);
 }
 
 }  // namespace
 
-ucp_request_param_t completion_record::on_send() {
-    ucp_request_param_t param{};
-    param.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
-    param.cb.send = [](void* request, ucs_status_t end, void* arg) {
-        note(*static_cast<completion_record*>(arg), request, end);
-    };
-    param.user_data = this;
-    return param;
+ucp_request_param_t* completion_record::on_send() {
+    params = {};
+    params.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
+    params.cb.send = [](void* request, ucs_status_t end, void* arg) { note(arg, request, end); };
+    params.user_data = this;
+    return &params;
 }
 
-ucp_request_param_t completion_record::on_recv() {
-    ucp_request_param_t param{};
-    param.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
-    param.cb.recv = [](void* request, ucs_status_t end, const ucp_tag_recv_info_t*, void* arg) {
-        note(*static_cast<completion_record*>(arg), request, end);
-    };
-    param.user_data = this;
-    return param;
+ucp_request_param_t* completion_record::on_recv() {
+    on_send()->cb.recv = [](void* request, ucs_status_t end, const ucp_tag_recv_info_t*,
+                            void* arg) { note(arg, request, end); };
+    return &params;
 }
 
 }  // namespace ucp_test

@@ -10,10 +10,12 @@
 #include <utility>
 #include <vector>
 
+#include "ucp/address/address.hpp"
 #include "ucp/am/wire.hpp"
 #include "ucp/core/context.hpp"
 #include "ucp/core/worker.hpp"
 #include "ucp/rndv/wire.hpp"
+#include "ucp/wireup/pair_wire.hpp"
 #include "ucp/wireup/wire.hpp"
 #include "ucs/async/event_loop.hpp"
 #include "ucs/security/key_pair.hpp"
@@ -33,6 +35,11 @@ public:
 
     [[nodiscard]] std::uint64_t uid() const noexcept { return uid_; }
     [[nodiscard]] std::vector<std::byte> address() const;
+    // Returns the header of a connection message to the worker, about this peer's endpoint `ep`.
+    [[nodiscard]] ucp::wire::wireup_header about(ucp::wire::wireup_type type, std::uint64_t ep,
+                                                 std::uint64_t worker_ep_or_number) const {
+        return {type, {}, uid_, reached_uid_, ep, worker_ep_or_number};
+    }
     unsigned progress() { return iface_->progress(); }
 
     // Makes the lane to the worker.
@@ -47,6 +54,10 @@ public:
         } else {
             send_raw(*lane_, id, &header, sizeof header, body);
         }
+    }
+    // Sends a connection message with this peer's address.
+    void send(ucp::wire::wireup_type type, std::uint64_t ep, std::uint64_t worker_ep_or_number) {
+        send(ucp::wire::wireup, about(type, ep, worker_ep_or_number), address());
     }
     void send_as_it_is(const ucp::wire::wireup_header& header,
                        const std::vector<std::byte>& body = {}) {
@@ -76,6 +87,13 @@ public:
         require_count(list.size(), wanted);
         return list;
     }
+    [[nodiscard]] std::vector<ucp::wire::wireup_header> connection_messages() const {
+        return received<ucp::wire::wireup_header>(ucp::wire::wireup);
+    }
+    [[nodiscard]] std::vector<ucp::wire::wireup_header> connection_messages(
+        std::size_t wanted) const {
+        return received<ucp::wire::wireup_header>(ucp::wire::wireup, wanted);
+    }
     template<class Header>
     [[nodiscard]] std::vector<Header> received_as_they_are(uct::am_id id) const {
         std::vector<Header> list;
@@ -100,7 +118,8 @@ private:
 
     const ucs::security::key_pair keys_;
     const std::uint64_t uid_;
-    std::vector<std::byte> reached_;            // address of the worker at the other end
+    std::vector<std::byte> reached_;  // address of the worker at the other end
+    std::uint64_t reached_uid_ = 0;
     std::optional<ucs::security::key> shared_;  // key shared with that worker
     mutable std::uint64_t requests_ = 0;
     uct::sim::sim_component component_;
@@ -116,6 +135,19 @@ private:
 // the data.
 [[nodiscard]] ucp::wire::rts_header rts_of(const std::vector<std::byte>& data, std::uint64_t ep,
                                            std::uint32_t flags = 0);
+
+// Parameters of an operation that reports nothing.
+inline const ucp_request_param_t plain{};
+
+[[nodiscard]] ucp::address::worker_address parsed(const std::vector<std::byte>& address);
+// Returns the address with another public key.
+[[nodiscard]] std::vector<std::byte> with_key(const std::vector<std::byte>& address,
+                                              const ucs::security::public_key& identity);
+// Returns the body of a connection message with this address. The sender of a pair request has
+// these lanes.
+[[nodiscard]] std::vector<std::byte> body_of(ucp::wire::wireup_type type,
+                                             const std::vector<std::byte>& address,
+                                             const std::vector<ucp::wireup::pair_lane>& lanes = {});
 
 using settings = std::vector<std::pair<std::string, std::string>>;
 
@@ -148,8 +180,13 @@ public:
     }
     void deliver(ucp::wire::wireup_type type, std::uint64_t peers, std::uint64_t own,
                  const std::vector<std::byte>& body) {
-        deliver(ucp::wire::wireup,
-                ucp::wire::wireup_header{type, {}, peer.uid(), worker->uid(), peers, own}, body);
+        deliver(ucp::wire::wireup, peer.about(type, peers, own), body);
+    }
+    // Likewise a connection message without any change.
+    void deliver_as_it_is(const ucp::wire::wireup_header& header,
+                          const std::vector<std::byte>& body = {}) {
+        peer.send_as_it_is(header, body);
+        settle();
     }
     // The worker handles arrived messages; operations that it starts then do not continue.
     void handle_arrivals();
@@ -166,6 +203,10 @@ public:
     static void close_by_force(ucp_ep_h endpoint);
     // Makes another endpoint to the peer's address.
     [[nodiscard]] ucp_ep_h make_ep() const;
+    // Makes an endpoint to an address.
+    [[nodiscard]] ucp::ep& ep_to(const std::vector<std::byte>& address) const;
+    // Uses an endpoint, so that it connects, and runs until no more events can happen.
+    void use(ucp::ep& which);
     // The peer closes its endpoint, and the worker receives the message.
     void peer_closes();
 
@@ -187,9 +228,12 @@ private:
 struct completion_record {
     int times = 0;
     ucs_status_t status = UCS_INPROGRESS;
-    // Parameters by which the operation reports its completion here.
-    [[nodiscard]] ucp_request_param_t on_send();
-    [[nodiscard]] ucp_request_param_t on_recv();
+    // Parameters by which the operation reports its completion here. They are valid until the next
+    // call.
+    [[nodiscard]] ucp_request_param_t* on_send();
+    [[nodiscard]] ucp_request_param_t* on_recv();
+
+    ucp_request_param_t params{};
 };
 
 }  // namespace ucp_test

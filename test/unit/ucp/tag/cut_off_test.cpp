@@ -82,7 +82,6 @@ std::size_t flood(raw_world& in, kind method, std::size_t most = 2000) {
 
 std::size_t received(const raw_world& in, std::uint64_t tag) {
     std::size_t count = 0;
-    const ucp_request_param_t plain{};
     for (;; ++count) {
         std::vector<std::byte> into(length);
         ucp_tag_recv_info_t info;
@@ -144,7 +143,6 @@ TEST_CASE("a message that a probe removed survives the end of its sender") {
     REQUIRE(memory_of(in).shares().count() == 1);
     REQUIRE(flood(in, kind::small) > 0);
     std::vector<std::byte> into(length);
-    const ucp_request_param_t plain{};
     CHECK(ucp_tag_msg_recv_nbx(in.worker_handle(), into.data(), length, taken, &plain) == nullptr);
     CHECK(info.length == 700);
     CHECK(memory_of(in).shares().count() == 0);
@@ -254,7 +252,6 @@ TEST_CASE(
     CHECK(in.ep().failure() == UCS_OK);
     for (const ucp_tag_message_h each : taken) {
         std::vector<std::byte> into(length);
-        const ucp_request_param_t plain{};
         CHECK(ucp_tag_msg_recv_nbx(in.worker_handle(), into.data(), length, each, &plain) ==
               nullptr);
     }

@@ -37,9 +37,8 @@ public:
 
     completion_record& send(ucp_ep_h to, std::size_t length) {
         completion_record& end = ends_.emplace_back();
-        const ucp_request_param_t param = end.on_send();
         const ucs_status_ptr_t sending =
-            ucp_tag_send_nbx(to, data_.data(), length, ends_.size() - 1, &param);
+            ucp_tag_send_nbx(to, data_.data(), length, ends_.size() - 1, end.on_send());
         REQUIRE(!UCS_PTR_IS_ERR(sending));
         if (sending == nullptr) end = {1, UCS_OK};
         last_ = sending;
@@ -85,12 +84,10 @@ ucp_ep_h connect_other(raw_world& in, ucp_err_handling_mode_t mode = UCP_ERR_HAN
     params.error_mode = mode;
     const ucp_ep_h other =
         ucp::capi::handle(**ucp::wireup::create_ep(*in.worker, in.peer.address().data(), params));
-    const ucp_request_param_t plain{};
     const ucs_status_ptr_t flushing = ucp_ep_flush_nbx(other, &plain);
     if (UCS_PTR_IS_PTR(flushing)) ucp_request_free(flushing);
-    ucp::wireup::handle(ucp::capi::from(other), ucp::wireup::event::use);
-    in.settle();
-    const auto request = in.peer.received<wire::wireup_header>(wire::wireup).back();
+    in.use(ucp::capi::from(other));
+    const auto request = in.peer.connection_messages().back();
     REQUIRE(request.type == wireup_type::request);
     in.deliver(wireup_type::reply, other_peer_ep, request.ep);
     return other;
@@ -110,9 +107,9 @@ void send_rts(raw_world& in, std::uint64_t tag, std::uint32_t stopped) {
 void* start_receive(raw_world& in, ucp_tag_t tag, ucp_tag_t mask, std::uint32_t attributes = 0) {
     static std::byte into[large];
     static completion_record ignored;
-    ucp_request_param_t param = ignored.on_recv();
-    param.op_attr_mask |= attributes;
-    return ucp_tag_recv_nbx(in.worker_handle(), into, sizeof into, tag, mask, &param);
+    ucp_request_param_t* const param = ignored.on_recv();
+    param->op_attr_mask |= attributes;
+    return ucp_tag_recv_nbx(in.worker_handle(), into, sizeof into, tag, mask, param);
 }
 
 void* post(raw_world& in, ucp_tag_t tag, ucp_tag_t mask, std::uint32_t attributes = 0) {
@@ -172,7 +169,6 @@ TEST_CASE("only tag sends are deferred") {
     raw_world in(small);
     sender from(in);
     from.send_many(in.ep_handle(), limit + 1);
-    const ucp_request_param_t plain{};
     std::byte data[8]{};
     REQUIRE(ucp_am_send_nbx(in.ep_handle(), 1, nullptr, 0, data, 8, &plain) == nullptr);
     REQUIRE(ucp_stream_send_nbx(in.ep_handle(), data, 8, &plain) == nullptr);
@@ -238,10 +234,10 @@ TEST_CASE("a flush waits for deferred sends") {
     from.send_many(in.ep_handle(), limit);
     from.send(in.ep_handle(), 8);
     completion_record flushed;
-    const ucp_request_param_t param = flushed.on_send();
     const bool whole = GENERATE(false, true);
-    const ucs_status_ptr_t flushing = whole ? ucp_worker_flush_nbx(in.worker_handle(), &param)
-                                            : ucp_ep_flush_nbx(in.ep_handle(), &param);
+    const ucs_status_ptr_t flushing =
+        whole ? ucp_worker_flush_nbx(in.worker_handle(), flushed.on_send())
+              : ucp_ep_flush_nbx(in.ep_handle(), flushed.on_send());
     REQUIRE(UCS_PTR_IS_PTR(flushing));
     for (std::size_t tag = 0; tag < limit; ++tag) {
         CHECK(flushed.times == 0);
@@ -376,7 +372,6 @@ TEST_CASE("a request for more waits for room on its lane, and then names the new
     uct::sim::parameters network;
     network.tx_window = 4;
     raw_world in(small, network);
-    const ucp_request_param_t plain{};
     ucs_status_ptr_t sending = nullptr;
     while (sending == nullptr)
         sending = ucp_am_send_nbx(in.ep_handle(), 1, nullptr, 0, nullptr, 0, &plain);

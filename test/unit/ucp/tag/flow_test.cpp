@@ -25,7 +25,6 @@ std::size_t count_of(const raw_world& in, wire::id id) {
 
 // Sends messages that need not complete.
 void send_empty(raw_world& in, ucp_ep_h to, std::size_t count) {
-    const ucp_request_param_t plain{};
     for (std::size_t i = 0; i < count; ++i) {
         const ucs_status_ptr_t sending = ucp_tag_send_nbx(to, nullptr, 0, i, &plain);
         REQUIRE(!UCS_PTR_IS_ERR(sending));
@@ -36,7 +35,7 @@ void send_empty(raw_world& in, ucp_ep_h to, std::size_t count) {
 
 // The peer makes its side of the endpoint that requested a connection last.
 std::uint64_t reply_to_last(raw_world& in, std::uint64_t peer_ep, std::uint8_t bits = 0) {
-    const auto request = in.peer.received<wire::wireup_header>(wire::wireup).back();
+    const auto request = in.peer.connection_messages().back();
     REQUIRE(request.type == wireup_type::request);
     const auto type =
         static_cast<wireup_type>(static_cast<std::uint8_t>(wireup_type::reply) | bits);
@@ -57,7 +56,6 @@ void fill(raw_world& in) {
 
 void take_all(raw_world& in) {
     std::vector<std::byte> into(500);
-    const ucp_request_param_t plain{};
     for (int i = 0; i < 5; ++i) {
         const ucs_status_ptr_t got =
             ucp_tag_recv_nbx(in.worker_handle(), into.data(), into.size(), 8, 8, &plain);
@@ -93,10 +91,10 @@ TEST_CASE("an empty rendezvous message is received without any data") {
     const bool posted = GENERATE(false, true);
     const std::byte data{};
     completion_record received;
-    const ucp_request_param_t param = received.on_recv();
     std::byte into[4];
     const auto receive = [&] {
-        const ucs_status_ptr_t got = ucp_tag_recv_nbx(in.worker_handle(), into, 4, 3, 3, &param);
+        const ucs_status_ptr_t got =
+            ucp_tag_recv_nbx(in.worker_handle(), into, 4, 3, 3, received.on_recv());
         REQUIRE(!UCS_PTR_IS_ERR(got));
     };
     if (posted) receive();
@@ -167,7 +165,7 @@ TEST_CASE("if no endpoint is left, the next endpoint sends the credit request") 
     const std::size_t before = count_of(in, wire::eager_only);
     // The connection request is not the last message any more.
     std::uint64_t requesting_ep = 0;
-    for (const auto& each : in.peer.received<wire::wireup_header>(wire::wireup))
+    for (const auto& each : in.peer.connection_messages())
         if (each.type == wireup_type::request) requesting_ep = each.ep;
     in.deliver(wireup_type::reply, 88, requesting_ep);
     CHECK(count_of(in, wire::eager_only) == before);
@@ -199,7 +197,7 @@ TEST_CASE("a worker without credits says so when it connects, and grants credits
     fill(in);
     REQUIRE(!slot_of<ucp::tag_matcher>(*in.worker).memory().can_grant());
     in.deliver(wireup_type::request, 88, 1);
-    const auto replies = in.peer.received<wire::wireup_header>(wire::wireup, 2);
+    const auto replies = in.peer.connection_messages(2);
     CHECK(static_cast<unsigned>(replies[0].type) == static_cast<unsigned>(wireup_type::reply));
     CHECK(static_cast<unsigned>(replies[1].type) ==
           (static_cast<unsigned>(wireup_type::reply) | wire::no_credits));

@@ -33,11 +33,9 @@ bool deliver(paired_world& in, std::size_t from, ucp_ep_h over) {
     const char sent = 'x';
     char seen = 0;
     completion_record out, back;
-    const ucp_request_param_t send = out.on_send();
-    paired_world::note(ucp_tag_send_nbx(over, &sent, 1, 5, &send), out);
-    const ucp_request_param_t receive = back.on_recv();
+    paired_world::note(ucp_tag_send_nbx(over, &sent, 1, 5, out.on_send()), out);
     paired_world::note(ucp_tag_recv_nbx(ucp::capi::handle(*in.workers[1 - from]), &seen, 1, 5,
-                                        ~ucp_tag_t{0}, &receive),
+                                        ~ucp_tag_t{0}, back.on_recv()),
                        back);
     return in.driver.run_until([&] { return out.times + back.times == 2; }) &&
            out.status == UCS_OK && back.status == UCS_OK && seen == sent;

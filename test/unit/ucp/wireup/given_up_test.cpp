@@ -25,17 +25,6 @@ type over_pair(type plain) {
     return static_cast<type>(static_cast<std::uint8_t>(plain) | wire::over_pair);
 }
 
-std::unique_ptr<ucp::context> make_context(const uct::component& by_address,
-                                           const uct::component& in_pairs) {
-    ucs::config::source source = ucs::config::source::empty();
-    source.set("HOST_PROBE", "n");
-    source.set("RNDV_SCHEME", "get_zcopy");  // access by keys, if possible
-    ucp::context_params params;
-    params.features = UCP_FEATURE_TAG;
-    const uct::component* list[] = {&by_address, &in_pairs};
-    return std::move(*ucp::context::create(params, std::move(source), list));
-}
-
 // The raw peer's end of paired lanes: records the messages that arrive over it.
 class raw_paired_iface {
 public:
@@ -109,31 +98,29 @@ struct world {
         driver.add([this] { return peer.progress(); });
         driver.add([this] { return paired.progress(); });
         peer.reach(*worker);
-        const auto all =
-            ucp::address::parse(std::span<const std::byte>(worker->identity().address(false)));
-        REQUIRE(all);
-        const auto entry = std::find_if(all->entries.begin(), all->entries.end(),
+        const auto all = parsed(worker->identity().address(false));
+        const auto entry = std::find_if(all.entries.begin(), all.entries.end(),
                                         [](const auto& each) { return each.transport == "simrc"; });
-        REQUIRE(entry != all->entries.end());
+        REQUIRE(entry != all.entries.end());
         worker_paired = entry->iface_address;
         paired.reach(worker_paired);
         let_connect();
     }
 
     void settle() { REQUIRE(driver.run_until_quiet()); }
+    void use(ucp::ep& which) {
+        ucp::wireup::handle(which, ucp::wireup::event::use);
+        settle();
+    }
     // Waits until the played peer may send.
     void let_connect() { network.advance(network.network().max_connect_time); }
 
     // The address of the peer with both transports.
     [[nodiscard]] std::vector<std::byte> address() const {
-        ucp::address::worker_address all =
-            *ucp::address::parse(std::span<const std::byte>(peer.address()));
+        ucp::address::worker_address all = parsed(peer.address());
         all.entries.push_back(
             {"simrc", "rnode", uct::scope::network, 1e-7F, 1e10F, 0, paired.address()});
         return ucp::address::pack(all, false);
-    }
-    [[nodiscard]] wireup_header about(type message, std::uint64_t ep, std::uint64_t last) const {
-        return {message, {}, peer.uid(), worker->uid(), ep, last};
     }
     // The peer sends a pair request.
     void request_pairing(std::uint64_t attempt) {
@@ -143,7 +130,7 @@ struct world {
                          const std::vector<std::byte>& own) {
         const std::vector<std::byte> from = paired.address();
         const std::vector<std::byte> connection = paired.connection();
-        peer.send(wire::wireup, about(type::pair, attempt, 0),
+        peer.send(wire::wireup, peer.about(type::pair, attempt, 0),
                   ucp::wireup::pack(
                       ucp::wireup::pair_request{{{"simrc", to, from, connection, 0}}, own}));
         settle();
@@ -159,29 +146,30 @@ struct world {
         REQUIRE(lanes);
         paired.connect_to(lanes->front().connection);
         let_connect();
-        paired.send(about(type::joined, attempt, 0), {});
+        paired.send(peer.about(type::joined, attempt, 0), {});
         settle();
     }
     // The peer declines paired lanes: sends a pair request without lanes.
     void decline_pairs(std::uint64_t last_attempt) {
         const std::vector<std::byte> own = address();
-        peer.send(wire::wireup, about(type::pair, last_attempt, 0),
+        peer.send(wire::wireup, peer.about(type::pair, last_attempt, 0),
                   ucp::wireup::pack(ucp::wireup::pair_request{{}, own}));
         settle();
     }
     // The peer sends a connection request, over lanes without or with a pair.
     void request(std::uint64_t ep) {
-        peer.send(wire::wireup, about(type::request, ep, 0), address());
+        peer.send(wire::wireup, peer.about(type::request, ep, 0), address());
         settle();
     }
     void request_over_pair(std::uint64_t ep) {
-        paired.send(about(over_pair(type::request), ep, 0), address());
+        paired.send(peer.about(over_pair(type::request), ep, 0), address());
         settle();
     }
     // The peer sends `unpaired`: it has no lanes of that attempt.
     void leave(std::uint64_t attempt) {
-        peer.send(wire::wireup, about(type::unpaired, attempt,
-                                      static_cast<std::uint64_t>(wire::unpaired_reason::cannot)));
+        peer.send(wire::wireup,
+                  peer.about(type::unpaired, attempt,
+                             static_cast<std::uint64_t>(wire::unpaired_reason::cannot)));
         settle();
     }
     // Makes an endpoint of the worker to the peer.
@@ -204,7 +192,7 @@ struct world {
         REQUIRE(request);
         paired.connect_to(request->lanes.front().connection);
         const std::vector<std::byte> ours = paired.connection();
-        peer.send(wire::wireup, about(type::paired, attempt, 0),
+        peer.send(wire::wireup, peer.about(type::paired, attempt, 0),
                   ucp::wireup::pack(ucp::wireup::pair_reply{{ours, device}}));
         settle();
         REQUIRE(std::ranges::any_of(paired.received(), [attempt](const wireup_header& each) {
@@ -212,9 +200,7 @@ struct world {
         }));
     }
     // The messages that arrived over the lane without pairs.
-    [[nodiscard]] std::vector<wireup_header> received() const {
-        return peer.received<wireup_header>(wire::wireup);
-    }
+    [[nodiscard]] std::vector<wireup_header> received() const { return peer.connection_messages(); }
     [[nodiscard]] std::size_t count(type which) const {
         const auto all = received();
         return static_cast<std::size_t>(std::count_if(
@@ -234,7 +220,9 @@ struct world {
     uct::sim::fabric network;
     const uct::sim::sim_component by_address{network};
     const uct::sim::paired_component in_pairs{network};
-    std::unique_ptr<ucp::context> context = make_context(by_address, in_pairs);
+    // Memory is accessed by keys, if possible.
+    std::unique_ptr<ucp::context> context =
+        make_context({&by_address, &in_pairs}, {{"RNDV_SCHEME", "get_zcopy"}});
     raw_peer peer{network};
     std::unique_ptr<ucp::worker> worker = make_worker_above(peer.uid());
     raw_paired_iface paired{network, peer};
@@ -289,8 +277,9 @@ TEST_CASE("given up: a requester that comes without paired lanes gets the pair r
     REQUIRE(in.count(type::paired) == 2);
     CHECK(in.received().back().ep == attempt);
     CHECK(in.count(type::reply) == 0);
-    in.peer.send(wire::wireup, in.about(type::unpaired, attempt,
-                                        static_cast<std::uint64_t>(wire::unpaired_reason::cannot)));
+    in.peer.send(wire::wireup,
+                 in.peer.about(type::unpaired, attempt,
+                               static_cast<std::uint64_t>(wire::unpaired_reason::cannot)));
     in.request(5);
     CHECK(in.count(type::reply) == 1);
 }
@@ -318,7 +307,7 @@ TEST_CASE(
     REQUIRE(in.paired.received().size() == 1);
     in.request(6);
     REQUIRE(in.count(type::reply) == 0);
-    in.paired.send(in.about(type::close, 5, in.paired.received()[0].ep), {});
+    in.paired.send(in.peer.about(type::close, 5, in.paired.received()[0].ep), {});
     in.settle();
     REQUIRE(in.received().back().type == type::pair);
     CHECK(in.received().back().ep == attempt);
@@ -368,8 +357,7 @@ TEST_CASE("given up: a worker with a request over lanes without pairs refuses pa
     // The peer accepts the request that it receives, and is ready over the lanes of that time.
     constexpr std::uint64_t late = 71;
     world in;
-    ucp::wireup::handle(in.make_ep(), ucp::wireup::event::use);
-    in.settle();
+    in.use(in.make_ep());
     in.leave(in.requested_attempt());
     REQUIRE(in.count(type::request) == 1);
     in.request_pairing(late);
@@ -384,8 +372,7 @@ TEST_CASE("given up: a requester repeats its pair request when older lanes are o
     CAPTURE(by_failure);
     constexpr std::uint64_t older = 70;
     world in;
-    ucp::wireup::handle(in.make_ep(), ucp::wireup::event::use);
-    in.settle();
+    in.use(in.make_ep());
     const std::uint64_t attempt = in.requested_attempt();
     if (by_failure) {
         in.leave(older);
@@ -409,8 +396,7 @@ TEST_CASE("given up: after a refusal of paired lanes endpoints connect over othe
     const std::vector<std::byte> own = offers_pairs ? in.address() : in.peer.address();
     in.request_pairing(attempt, in.worker_paired, own);
     in.join(attempt);
-    ucp::wireup::handle(in.make_ep(), ucp::wireup::event::use);
-    in.settle();
+    in.use(in.make_ep());
     REQUIRE(in.paired.received().size() == 1);
     in.request_pairing(impossible, std::vector<std::byte>(in.worker_paired.size()), own);
     in.network.fail_after(*in.network.find_node(in.worker->uid(), 1),
@@ -439,11 +425,9 @@ TEST_CASE("given up: unused paired lanes make room for those of other peers") {
     raw_peer newcomer(in.network);
     in.driver.add([&newcomer] { return newcomer.progress(); });
     newcomer.reach(*in.worker);
-    newcomer.send(wire::wireup,
-                  wireup_header{type::request, {}, newcomer.uid(), in.worker->uid(), 5, 0},
-                  newcomer.address());
+    newcomer.send(type::request, 5, 0);
     in.settle();
-    const auto answers = newcomer.received<wireup_header>(wire::wireup, 1);
+    const auto answers = newcomer.connection_messages(1);
     CHECK(answers[0].type == type::reply);
     // Joined lanes notify the peer by themselves.
     CHECK(in.count(type::unpaired) == (joins_before ? 0 : 1));
@@ -472,8 +456,7 @@ TEST_CASE("given up: a message is not read by keys of lanes that were given up")
                     static_cast<std::uint32_t>(uct::op::am_bcopy)};
     world in(messages);
     ucp::ep& asking = in.make_ep();
-    ucp::wireup::handle(asking, ucp::wireup::event::use);
-    in.settle();
+    in.use(asking);
     in.reply_to_pairing(1);
     REQUIRE(ucp::wireup::state_of(asking) == ucp::wireup::state::requested);
     const std::vector<std::byte> data(1U << 20);
@@ -492,7 +475,7 @@ TEST_CASE("given up: a message is not read by keys of lanes that were given up")
     in.let_connect();
     in.reply_to_pairing(2);
     REQUIRE(asking.remote().lanes().rail_count() == 1);
-    in.paired.send(in.about(over_pair(type::reply), 88, asking.id()), in.address());
+    in.paired.send(in.peer.about(over_pair(type::reply), 88, asking.id()), in.address());
     in.settle();
     REQUIRE(ucp::wireup::state_of(asking) == ucp::wireup::state::ready);
     std::vector<std::byte> into(data.size());

@@ -30,17 +30,21 @@ using bytes = std::vector<std::byte>;
 
 // The address of the peer with another key of the same uid.
 bytes with_another_key(const bytes& address) {
-    auto changed = *ucp::address::parse(std::span<const std::byte>(address));
-    for (std::size_t i = 8; i < changed.identity.size(); ++i)
-        changed.identity[i] ^= std::byte{0x21};
-    return ucp::address::pack(changed, false);
+    ucs::security::public_key identity = parsed(address).identity;
+    for (std::size_t i = 8; i < identity.size(); ++i)
+        identity[i] ^= std::byte{0x21};
+    return with_key(address, identity);
 }
 
 // The address with the peer's key and the interface of another peer.
 bytes with_interface_of(const bytes& address, const raw_peer& other) {
-    auto changed = *ucp::address::parse(std::span<const std::byte>(address));
-    changed.entries = ucp::address::parse(std::span<const std::byte>(other.address()))->entries;
+    auto changed = parsed(address);
+    changed.entries = parsed(other.address()).entries;
     return ucp::address::pack(changed, false);
+}
+
+ucs::security::public_key any_identity() {
+    return ucs::security::key_pair::random().public_half();
 }
 
 // A worker that knows only the addresses that the test gives it.
@@ -53,16 +57,12 @@ struct lone_world : raw_world {
         REQUIRE(worker->peers().size() == 0);
     }
 
-    [[nodiscard]] ucp::ep& make_ep_to(const bytes& address) const {
-        return **ucp::wireup::create_ep(*worker, address.data(), {});
-    }
     // The endpoint sends a connection request. Returns the newest request that the peer has
     // received.
     [[nodiscard]] wireup_header send_request(ucp::ep& asking) {
-        ucp::wireup::handle(asking, ucp::wireup::event::use);
-        settle();
+        use(asking);
         wireup_header request{};
-        for (const auto& each : peer.received<wireup_header>(wire::wireup))
+        for (const auto& each : peer.connection_messages())
             if (each.type == wireup_type::request) request = each;
         return request;
     }
@@ -72,14 +72,14 @@ struct lone_world : raw_world {
     }
     // Checks that an endpoint from the right address connects, whichever side sends the request.
     void check_connects() {
-        ucp::ep& asking = make_ep_to(peer.address());
+        ucp::ep& asking = ep_to(peer.address());
         const wireup_header request = send_request(asking);
         REQUIRE(request.type == wireup_type::request);
         REQUIRE(request.ep == asking.id());
         reply_to(request.ep, 501);
         CHECK(ucp::wireup::state_of(asking) == state::ready);
         deliver(wireup_type::request, 502, ucp::peer_endpoints::first_apart_number);
-        const auto answer = peer.received<wireup_header>(wire::wireup).back();
+        const auto answer = peer.connection_messages().back();
         CHECK(answer.type == wireup_type::reply);
         CHECK(answer.peer_ep_or_number == 502);
     }
@@ -119,7 +119,7 @@ struct lone_world : raw_world {
 
 TEST_CASE("a worker is reached after an endpoint was made from its uid with another key") {
     lone_world in;
-    ucp::ep& wrong = in.make_ep_to(with_another_key(in.peer.address()));
+    ucp::ep& wrong = in.ep_to(with_another_key(in.peer.address()));
     if (GENERATE(false, true)) {
         const wireup_header request = in.send_request(wrong);
         CHECK(request.type == wireup_type::request);
@@ -134,11 +134,9 @@ TEST_CASE("a worker is reached after an endpoint was made from its uid with anot
 TEST_CASE(
     "an endpoint with a worker's uid and another key does not disturb the worker's own endpoint") {
     raw_world in({});
-    ucp::ep& wrong =
-        **ucp::wireup::create_ep(*in.worker, with_another_key(in.peer.address()).data(), {});
+    ucp::ep& wrong = in.ep_to(with_another_key(in.peer.address()));
     CHECK(&wrong.remote() != &in.ep().remote());
-    ucp::wireup::handle(wrong, ucp::wireup::event::use);
-    in.settle();
+    in.use(wrong);
     wrong.remote().fail_alive(UCS_ERR_NO_MEMORY);
     in.settle();
     CHECK(wrong.failure() != UCS_OK);
@@ -180,13 +178,13 @@ TEST_CASE("a client is served although another one claims to be the same worker"
     REQUIRE(claim.ok());
     const auto served = in.accept_claim(in.peer.uid(), in.peer.address());
     REQUIRE(served.ok());
-    const auto bind = in.peer.received<wireup_header>(wire::wireup).back();
+    const auto bind = in.peer.connection_messages().back();
     REQUIRE(bind.type == wireup_type::bind);
     REQUIRE(bind.ep == (*served)->id());
     in.reply_to(bind.ep, 55);
     CHECK(ucp::wireup::state_of(**served) == state::ready);
     // The client is proven: endpoints of the program share its lanes.
-    const ucp::ep& own = in.make_ep_to(in.peer.address());
+    const ucp::ep& own = in.ep_to(in.peer.address());
     CHECK(&own.remote() == &(*served)->remote());
     CHECK(ucp::wireup::state_of(**claim) != state::ready);
 }
@@ -198,10 +196,10 @@ TEST_CASE("a waiting client continues over the address that the program gives", 
         in.accept_claim(in.peer.uid(), with_interface_of(in.peer.address(), stranger));
     REQUIRE(served.ok());
     const std::uint64_t id_known_to_stranger = (*served)->id();
-    const ucp::ep& own = in.make_ep_to(in.peer.address());
+    const ucp::ep& own = in.ep_to(in.peer.address());
     in.settle();
     CHECK(&own.remote() == &(*served)->remote());
-    const auto bind = in.peer.received<wireup_header>(wire::wireup).back();
+    const auto bind = in.peer.connection_messages().back();
     REQUIRE(bind.type == wireup_type::bind);
     CHECK(bind.ep == (*served)->id());
     CHECK(bind.ep != id_known_to_stranger);
@@ -220,13 +218,13 @@ TEST_CASE("a client whose worker has another address is not served", "[cm]") {
     REQUIRE(served.ok());
     in.reply_to((*served)->id(), 55);
     CHECK((*served)->failure() == UCS_ERR_REJECTED);
-    CHECK(in.peer.received<wireup_header>(wire::wireup).back().type == wireup_type::refuse);
+    CHECK(in.peer.connection_messages().back().type == wireup_type::refuse);
 }
 
 TEST_CASE("many clients with one claimed uid cost few proofs per connection message", "[cm]") {
     lone_world in;
-    const ucp::ep& own = in.make_ep_to(in.peer.address());
-    auto claimed = *ucp::address::parse(std::span<const std::byte>(in.peer.address()));
+    const ucp::ep& own = in.ep_to(in.peer.address());
+    auto claimed = parsed(in.peer.address());
     claimed.identity[9] ^= std::byte{0x21};
     const bool has_one_key = GENERATE(false, true);
     for (unsigned i = 1; i <= 100; ++i) {
@@ -262,10 +260,9 @@ TEST_CASE("a client's address that is not its worker's is refused", "[cm]") {
 
 TEST_CASE("a client that claims the server's own key with another address is refused", "[cm]") {
     lone_world in;
-    auto claimed = *ucp::address::parse(std::span<const std::byte>(in.peer.address()));
-    claimed.identity = in.worker->identity().public_half();
+    const bytes claimed = with_key(in.peer.address(), in.worker->identity().public_half());
     const test::log_capture log;
-    CHECK_FALSE(in.accept_claim(in.worker->uid(), ucp::address::pack(claimed, false)).ok());
+    CHECK_FALSE(in.accept_claim(in.worker->uid(), claimed).ok());
     CHECK(log.count("this worker's own key", ucs::log::level::warn) == 1);
     CHECK(in.worker->peers().size() == 0);
     // A worker may be a client of its own listener.
@@ -275,15 +272,12 @@ TEST_CASE("a client that claims the server's own key with another address is ref
 
 TEST_CASE("unproven connection messages leave no peer object") {
     lone_world in;
-    auto address = *ucp::address::parse(std::span<const std::byte>(in.peer.address()));
     for (const wireup_type type : {wireup_type::request, wireup_type::reply, wireup_type::bind,
                                    wireup_type::pair, wireup_type::paired, wireup_type::joined}) {
-        address.identity = ucs::security::key_pair::random().public_half();
-        const bytes packed = ucp::address::pack(address, false);
-        in.peer.send(wire::wireup, wireup_header{type, {}, address.uid(), in.worker->uid(), 66, 0},
-                     type == wireup_type::pair
-                         ? ucp::wireup::pack(ucp::wireup::pair_request{{}, packed})
-                         : packed);
+        const bytes packed = with_key(in.peer.address(), any_identity());
+        wireup_header header = in.peer.about(type, 66, 0);
+        header.uid = parsed(packed).uid();
+        in.peer.send(wire::wireup, header, body_of(type, packed));
         in.take_arrivals();
         CHECK(in.worker->peers().size() == 0);
     }
@@ -300,20 +294,12 @@ struct stray {
     std::uint64_t ep = 66;
 
     void send(lone_world& in) const {
-        auto address = *ucp::address::parse(std::span<const std::byte>(address_of.address()));
-        address.identity = identity;
-        const bytes packed = ucp::address::pack(address, false);
-        in.peer.send_as_it_is({type, {}, address.uid(), in.worker->uid() + 1, ep, 0},
-                              type == wireup_type::pair
-                                  ? ucp::wireup::pack(ucp::wireup::pair_request{{}, packed})
-                                  : packed);
+        const bytes packed = with_key(address_of.address(), identity);
+        in.peer.send_as_it_is({type, {}, parsed(packed).uid(), in.worker->uid() + 1, ep, 0},
+                              body_of(type, packed));
         in.take_arrivals();
     }
 };
-
-ucs::security::public_key any_identity() {
-    return ucs::security::key_pair::random().public_half();
-}
 
 // A world with an interface that never answers, so that messages to it wait.
 struct flooded_world : lone_world {
@@ -355,8 +341,8 @@ TEST_CASE("messages for a worker that is not here keep few peer objects, and oth
 TEST_CASE("a message for a worker that is not here makes no lane for the program's own endpoint") {
     lone_world in;
     const auto type = GENERATE(wireup_type::request, wireup_type::pair);
-    const ucp::ep& idle = in.make_ep_to(in.peer.address());
-    const auto address = *ucp::address::parse(std::span<const std::byte>(in.peer.address()));
+    const ucp::ep& idle = in.ep_to(in.peer.address());
+    const auto address = parsed(in.peer.address());
     stray{address.identity, in.peer, type, 4711}.send(in);
     in.take_arrivals();
     CHECK(!idle.remote().lanes().is_open());
@@ -391,10 +377,9 @@ TEST_CASE("the author of a false address gains nothing from the messages that it
     lone_world in;
     raw_peer liar(in.network);  // a peer of the job, which knows the addresses of both workers
     in.drive([&] { return liar.progress(); });
-    ucp::ep& asking = in.make_ep_to(with_interface_of(in.peer.address(), liar));
-    ucp::wireup::handle(asking, ucp::wireup::event::use);
-    in.settle();
-    const auto received = liar.received<wireup_header>(wire::wireup, 1);
+    ucp::ep& asking = in.ep_to(with_interface_of(in.peer.address(), liar));
+    in.use(asking);
+    const auto received = liar.connection_messages(1);
     const wireup_header request = received.front();
     REQUIRE(request.type == wireup_type::request);
     CHECK(request.ep != asking.id());
@@ -410,7 +395,7 @@ TEST_CASE("the author of a false address gains nothing from the messages that it
     in.deliver(wireup_type::request, 88, 0);
     REQUIRE(ucp::wireup::state_of(asking) == state::ready);
     REQUIRE(asking.remote_id() == 88);
-    CHECK(in.peer.received<wireup_header>(wire::wireup).back().ep == asking.id());
+    CHECK(in.peer.connection_messages().back().ep == asking.id());
     SECTION("the endpoint id") {
         CHECK_FALSE(streams(request.ep));
         REQUIRE(streams(asking.id()));  // a sender that knows the id is accepted
@@ -431,8 +416,8 @@ namespace {
 
 // The peer's address with the interfaces of another peer in addition to its own.
 bytes with_more_interfaces(const bytes& address, const raw_peer& other) {
-    auto made = *ucp::address::parse(std::span<const std::byte>(address));
-    const auto more = *ucp::address::parse(std::span<const std::byte>(other.address()));
+    auto made = parsed(address);
+    const auto more = parsed(other.address());
     made.entries.insert(made.entries.end(), more.entries.begin(), more.entries.end());
     return ucp::address::pack(made, false);
 }
@@ -445,11 +430,7 @@ TEST_CASE("no request reaches a client's endpoint, whatever its number", "[cm]")
     const auto served = in.accept_claim(in.peer.uid(), with_interface_of(in.peer.address(), other));
     REQUIRE(served.ok());
     const test::log_capture log;
-    in.peer.send(
-        wire::wireup,
-        wireup_header{
-            wireup_type::request, {}, in.peer.uid(), in.worker->uid(), 502, (*served)->number()},
-        in.peer.address());
+    in.peer.send(wireup_type::request, 502, (*served)->number());
     in.take_arrivals();
     CHECK(ucp::wireup::state_of(**served) == state::requested);
     CHECK(log.count("belongs to a client by socket address", ucs::log::level::warn) == 1);
@@ -463,12 +444,9 @@ TEST_CASE("a client that was moved to an address without lanes is connected by i
     REQUIRE(served.ok());
     const auto id = (*served)->id();
     // The first message gives the address, and the second one arrives before that address was used.
-    in.peer.send(wire::wireup,
-                 wireup_header{wireup_type::pair, {}, in.peer.uid(), in.worker->uid(), 9999, 0},
-                 ucp::wireup::pack(ucp::wireup::pair_request{{}, address}));
-    in.peer.send(wire::wireup,
-                 wireup_header{wireup_type::reply, {}, in.peer.uid(), in.worker->uid(), 55, id},
-                 address);
+    in.peer.send(wire::wireup, in.peer.about(wireup_type::pair, 9999, 0),
+                 body_of(wireup_type::pair, address));
+    in.peer.send(wire::wireup, in.peer.about(wireup_type::reply, 55, id), address);
     in.take_arrivals();
     CHECK(ucp::wireup::state_of(**served) == state::ready);
     CHECK((*served)->remote().lanes().is_open());
@@ -489,9 +467,7 @@ TEST_CASE("a partial message of a client that moves to another address keeps no 
     bytes into(total);
     completion_record received;
     void* posted = is_posted_before ? in.post_receive(into, received) : nullptr;
-    in.peer.send(wire::wireup,
-                 wireup_header{wireup_type::request, {}, in.peer.uid(), in.worker->uid(), 502, 0},
-                 in.peer.address());
+    in.peer.send(wireup_type::request, 502, 0);
     in.take_arrivals();
     if (!is_posted_before) posted = in.post_receive(into, received);
     raw_world::close_by_force(ucp::capi::handle(**served));
@@ -532,9 +508,8 @@ TEST_CASE("receives of a client that moves to another address wait in no lane", 
         in.peer.send(wire::stream_data, wire::stream_data_header{id}, bytes(4096));
         deliver();
     }
-    in.peer.send(wire::wireup,
-                 wireup_header{wireup_type::pair, {}, in.peer.uid(), in.worker->uid(), 9999, 0},
-                 ucp::wireup::pack(ucp::wireup::pair_request{{}, address}));
+    in.peer.send(wire::wireup, in.peer.about(wireup_type::pair, 9999, 0),
+                 body_of(wireup_type::pair, address));
     deliver();
     // One message more than the window allows: the endpoint fails.
     in.peer.send(wire::stream_data, wire::stream_data_header{id}, bytes(4096));

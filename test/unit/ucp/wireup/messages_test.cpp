@@ -21,7 +21,7 @@ TEST_CASE("a reply to an endpoint that is gone is refused, so that its other end
     // ever.
     raw_world in({});
     in.deliver(wire::wireup_type::reply, 55, in.ep_id() + 99);
-    const auto answers = in.peer.received<wire::wireup_header>(wire::wireup, 2);
+    const auto answers = in.peer.connection_messages(2);
     CHECK(answers[1].type == wire::wireup_type::refuse);
     CHECK(answers[1].peer_ep_or_number == 55);
 }
@@ -29,15 +29,11 @@ TEST_CASE("a reply to an endpoint that is gone is refused, so that its other end
 TEST_CASE("an endpoint that the peer's request made ends when the peer refuses the reply") {
     raw_world in({});
     in.deliver(wire::wireup_type::request, 88, 1);
-    const auto answers = in.peer.received<wire::wireup_header>(wire::wireup, 2);
+    const auto answers = in.peer.connection_messages(2);
     REQUIRE(in.worker->endpoints().size() == 2);
-    in.deliver(wire::wireup, wire::wireup_header{wire::wireup_type::refuse,
-                                                 {},
-                                                 in.peer.uid(),
-                                                 in.worker->uid(),
-                                                 0,
-                                                 answers[1].ep,
-                                                 answers[1].receipt});
+    wire::wireup_header refusal = in.peer.about(wire::wireup_type::refuse, 0, answers[1].ep);
+    refusal.receipt = answers[1].receipt;
+    in.deliver(wire::wireup, refusal);
     CHECK(in.worker->endpoints().size() == 1);
 }
 
@@ -50,7 +46,7 @@ TEST_CASE(
     in.deliver(wire::wireup,
                wire::wireup_header{wire::wireup_type::request, {}, in.peer.uid(), asked, 66, 1},
                in.peer.address());
-    const auto answers = in.peer.received<wire::wireup_header>(wire::wireup, 2);
+    const auto answers = in.peer.connection_messages(2);
     CHECK(answers[1].type == wire::wireup_type::refuse);
     CHECK(answers[1].uid == asked);
     CHECK(answers[1].peer_ep_or_number == 66);
@@ -60,26 +56,16 @@ TEST_CASE(
 TEST_CASE("a send to a worker that is not there any more fails when it is refused") {
     raw_world in({});
     in.close_by_force();
-    ucp_ep_params_t params{};
-    const std::vector<std::byte> address = in.peer.address();
-    params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS;
-    params.address = reinterpret_cast<const ucp_address_t*>(address.data());
-    ucp_ep_h ep = nullptr;
-    REQUIRE(ucp_ep_create(in.worker_handle(), &params, &ep) == UCS_OK);
+    const ucp_ep_h ep = in.make_ep();
     completion_record sent;
-    const ucp_request_param_t param = sent.on_send();
-    REQUIRE(UCS_PTR_IS_PTR(ucp_tag_send_nbx(ep, "x", 1, 1, &param)));
+    REQUIRE(UCS_PTR_IS_PTR(ucp_tag_send_nbx(ep, "x", 1, 1, sent.on_send())));
     in.settle();
-    const auto asked = in.peer.received<wire::wireup_header>(wire::wireup);
+    const auto asked = in.peer.connection_messages();
     REQUIRE(asked.back().type == wire::wireup_type::request);
     const test::log_capture log;
-    in.deliver(wire::wireup, wire::wireup_header{wire::wireup_type::refuse,
-                                                 {},
-                                                 asked.back().peer_uid,
-                                                 in.worker->uid(),
-                                                 0,
-                                                 asked.back().ep,
-                                                 asked.back().receipt});
+    wire::wireup_header refusal = in.peer.about(wire::wireup_type::refuse, 0, asked.back().ep);
+    refusal.receipt = asked.back().receipt;
+    in.deliver(wire::wireup, refusal);
     CHECK(sent.times == 1);
     CHECK(sent.status == UCS_ERR_UNREACHABLE);
     INFO(log.text());
@@ -89,14 +75,6 @@ TEST_CASE("a send to a worker that is not there any more fails when it is refuse
     CHECK(log.count("sim/") == 1);  // the line lists each transport
 }
 
-namespace {
-
-wire::wireup_header from_peer(const raw_world& in, wire::wireup_type type) {
-    return {type, {}, in.peer.uid(), in.worker->uid(), raw_world::peer_ep, in.ep_id()};
-}
-
-}  // namespace
-
 TEST_CASE(
     "operations end when the peer's endpoint failed on its side, and the peer is not notified") {
     // In error handling mode NONE a close ends no operation that waits for a reply.
@@ -105,10 +83,10 @@ TEST_CASE(
     in.send_sync(std::vector<std::byte>(10), sent);
     in.settle();
     CHECK(sent.times == 0);
-    in.deliver(wire::wireup, from_peer(in, wire::wireup_type::failed));
+    in.deliver(wire::wireup_type::failed, raw_world::peer_ep, in.ep_id(), {});
     CHECK(sent.times == 1);
     CHECK(sent.status == UCS_ERR_CONNECTION_RESET);
-    CHECK(in.peer.received<wire::wireup_header>(wire::wireup).size() == 1);
+    CHECK(in.peer.connection_messages().size() == 1);
     in.close_by_force();
     in.settle();
     CHECK(in.worker->endpoints().size() == 0);
@@ -118,7 +96,7 @@ TEST_CASE("a connection message lost for lack of memory fails the peer's endpoin
     raw_world in({});
     in.ep().remote().fail_alive(UCS_ERR_NO_MEMORY);
     in.settle();
-    const auto messages = in.peer.received<wire::wireup_header>(wire::wireup, 2);
+    const auto messages = in.peer.connection_messages(2);
     CHECK(messages.back().type == wire::wireup_type::failed);
     CHECK(in.ep().failure() == UCS_ERR_NO_MEMORY);
 }
@@ -132,7 +110,7 @@ TEST_CASE(
     in.settle();
     remote.fail_alive(UCS_ERR_NO_MEMORY);
     in.settle();
-    const auto messages = in.peer.received<wire::wireup_header>(wire::wireup, 3);
+    const auto messages = in.peer.connection_messages(3);
     CHECK(messages[1].type == wire::wireup_type::close);
     CHECK(messages[2].type == wire::wireup_type::failed);
     CHECK(in.worker->endpoints().size() == 0);
@@ -145,10 +123,11 @@ TEST_CASE("the final message of an endpoint waits for room, and the endpoint wai
     completion_record sent;
     in.send_sync(std::vector<std::byte>(10), sent);  // fills the lane
     in.close_by_force();
-    in.peer.send(wire::wireup, from_peer(in, wire::wireup_type::close));
+    in.peer.send(wire::wireup,
+                 in.peer.about(wire::wireup_type::close, raw_world::peer_ep, in.ep_id()));
     SECTION("until there is room") {
         in.settle();
-        const auto messages = in.peer.received<wire::wireup_header>(wire::wireup, 2);
+        const auto messages = in.peer.connection_messages(2);
         CHECK(messages.back().type == wire::wireup_type::close);
     }
     SECTION("or until the lane goes") {
@@ -169,11 +148,10 @@ TEST_CASE("the final message of an endpoint waits for room, and the endpoint wai
 TEST_CASE("an unanswered connection request is repeated once per interval") {
     raw_world in(settings{{"KEEPALIVE_INTERVAL", "20s"}});
     const ucp_ep_h asking = in.make_ep();
-    ucp::wireup::handle(ucp::capi::from(asking), ucp::wireup::event::use);
-    in.settle();
+    in.use(ucp::capi::from(asking));
     const auto requests = [&] {
         std::vector<wire::wireup_header> all;
-        for (const auto& each : in.peer.received<wire::wireup_header>(wire::wireup))
+        for (const auto& each : in.peer.connection_messages())
             if (each.type == wire::wireup_type::request) all.push_back(each);
         return all;
     };
@@ -195,7 +173,7 @@ TEST_CASE("an unanswered connection request is repeated once per interval") {
     };
     const auto refused = [&] {
         std::vector<std::uint64_t> all;
-        for (const auto& each : in.peer.received<wire::wireup_header>(wire::wireup))
+        for (const auto& each : in.peer.connection_messages())
             if (each.type == wire::wireup_type::refuse) all.push_back(each.peer_ep_or_number);
         return all;
     };
@@ -230,8 +208,7 @@ TEST_CASE("an endpoint that was closed before it was connected ignores credits o
     raw_world in({});
     const ucp_ep_h asking = in.make_ep();
     ucp::ep& closed = ucp::capi::from(asking);
-    ucp::wireup::handle(closed, ucp::wireup::event::use);
-    in.settle();
+    in.use(closed);
     const std::uint64_t id = closed.id();
     // As ucp_ep_close_nbx does if there is no memory for a request that waits.
     ucp::wireup::detach(closed);
@@ -250,10 +227,10 @@ TEST_CASE("a repeated request for an endpoint that was closed meanwhile makes no
     in.close_by_force();
     in.settle();
     REQUIRE(in.worker->endpoints().size() == 1);  // until the peer has closed as well
-    const auto before = in.peer.received<wire::wireup_header>(wire::wireup).size();
+    const auto before = in.peer.connection_messages().size();
     in.deliver(wire::wireup_type::request, raw_world::peer_ep, 0);
     CHECK(in.worker->endpoints().size() == 1);
-    CHECK(in.peer.received<wire::wireup_header>(wire::wireup).size() == before);
+    CHECK(in.peer.connection_messages().size() == before);
 }
 
 TEST_CASE("an endpoint does not end with an endpoint of the peer that is not its other end") {
@@ -270,7 +247,7 @@ TEST_CASE("an unexpected pair reply is refused") {
     const std::byte connection[] = {std::byte{1}, std::byte{2}};
     const ucp::wireup::pair_reply reply{{connection, 0}};
     in.deliver(wire::wireup_type::paired, 4711, 0, ucp::wireup::pack(reply));
-    const auto answers = in.peer.received<wire::wireup_header>(wire::wireup, 2);
+    const auto answers = in.peer.connection_messages(2);
     CHECK(answers[1].type == wire::wireup_type::unpaired);
     CHECK(answers[1].ep == 4711);
 }
@@ -280,10 +257,7 @@ namespace {
 // One endpoint is connected, and another one has sent a request. The peer, whose endpoints to this
 // worker are other ones, sends a pair request, with or without lanes.
 struct pairing_world : raw_world {
-    pairing_world() : raw_world({}) {
-        ucp::wireup::handle(ucp::capi::from(make_ep()), ucp::wireup::event::use);
-        settle();
-    }
+    pairing_world() : raw_world({}) { use(ucp::capi::from(make_ep())); }
     void request_pairing(std::uint64_t attempt, const std::vector<ucp::wireup::pair_lane>& lanes) {
         const std::vector<std::byte> own = peer.address();
         deliver(wire::wireup_type::pair, attempt, 0,
@@ -301,7 +275,7 @@ struct pairing_world : raw_world {
     // The messages that the peer received since the first reply.
     [[nodiscard]] std::vector<wire::wireup_type> received() const {
         std::vector<wire::wireup_type> types;
-        for (const auto& each : peer.received<wire::wireup_header>(wire::wireup))
+        for (const auto& each : peer.connection_messages())
             types.push_back(each.type);
         return {types.begin() + 1, types.end()};
     }

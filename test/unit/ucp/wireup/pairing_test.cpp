@@ -18,13 +18,12 @@ struct world : ucp_test::paired_world {
     // The buffer is static, so it outlives every send.
     static void send(ucp_ep_h over, completion_record& sent) {
         static const char text[] = "paired";
-        const ucp_request_param_t param = sent.on_send();
-        note(ucp_tag_send_nbx(over, text, sizeof text, 1, &param), sent);
+        note(ucp_tag_send_nbx(over, text, sizeof text, 1, sent.on_send()), sent);
     }
     void receive(std::size_t index, completion_record& received) {
         static char text[64];
-        const ucp_request_param_t param = received.on_recv();
-        note(ucp_tag_recv_nbx(handle(*workers[index]), text, sizeof text, 0, 0, &param), received);
+        note(ucp_tag_recv_nbx(handle(*workers[index]), text, sizeof text, 0, 0, received.on_recv()),
+             received);
     }
     [[nodiscard]] bool forgotten() const {
         return workers[0]->peers().size() == 0 && workers[1]->peers().size() == 0;

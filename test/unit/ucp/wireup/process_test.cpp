@@ -25,7 +25,7 @@ bool cma_works_here() {
 
 // The address with another process in its cma part.
 bytes naming_process(const bytes& address, pid_t process) {
-    auto changed = *ucp::address::parse(std::span<const std::byte>(address));
+    auto changed = parsed(address);
     for (auto& entry : changed.entries) {
         if (entry.transport != "cma") continue;
         uct::sm::cma_address part;
@@ -91,15 +91,14 @@ TEST_CASE("single copies are not used for a peer whose process is unknown") {
     in.close_by_force();
     in.settle();
     // The address names this process itself, with the worker's cookie: reading there would succeed.
-    auto own =
-        *ucp::address::parse(std::span<const std::byte>(in.worker->identity().address(false)));
-    auto hostile = *ucp::address::parse(std::span<const std::byte>(in.peer.address()));
+    auto own = parsed(in.worker->identity().address(false));
+    auto hostile = parsed(in.peer.address());
     for (const auto& entry : own.entries)
         if (entry.transport == "cma") hostile.entries.push_back(entry);
     REQUIRE(hostile.entries.size() == 2);
     const bytes address = ucp::address::pack(hostile, false);
     in.deliver(ucp::wire::wireup_type::request, raw_world::peer_ep, 0, address);
-    const auto replies = in.peer.received<ucp::wire::wireup_header>(ucp::wire::wireup);
+    const auto replies = in.peer.connection_messages();
     const ucp::ep* const served = in.worker->endpoints().find(replies.back().ep);
     REQUIRE(served != nullptr);
     for (const auto& each : ucp::wireup::lanes_in_use(served->remote()))

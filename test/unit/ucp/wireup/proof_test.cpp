@@ -27,25 +27,20 @@ using state = ucp::wireup::state;
 struct asking_world : raw_world {
     asking_world() : raw_world({}) {
         handle = make_ep();
-        ucp::wireup::handle(asking(), ucp::wireup::event::use);
-        settle();
-        const auto received = peer.received<wireup_header>(wire::wireup);
+        use(asking());
+        const auto received = peer.connection_messages();
         REQUIRE(received.back().type == wireup_type::request);
         request = received.back();
     }
     [[nodiscard]] ucp::ep& asking() const { return ucp::capi::from(handle); }
     [[nodiscard]] wireup_header to_asking(wireup_type type) const {
-        return {type, {}, peer.uid(), worker->uid(), 88, request.ep};
+        return peer.about(type, 88, request.ep);
     }
     [[nodiscard]] wireup_header to_ready(wireup_type type) const {
-        return {type, {}, peer.uid(), worker->uid(), peer_ep, ep_id()};
+        return peer.about(type, peer_ep, ep_id());
     }
-    [[nodiscard]] std::size_t message_count() const {
-        return peer.received<wireup_header>(wire::wireup).size();
-    }
-    [[nodiscard]] wireup_header last_message() const {
-        return peer.received<wireup_header>(wire::wireup).back();
-    }
+    [[nodiscard]] std::size_t message_count() const { return peer.connection_messages().size(); }
+    [[nodiscard]] wireup_header last_message() const { return peer.connection_messages().back(); }
     // Checks that nothing has changed, and that the worker has sent no more messages.
     void check_untouched(std::size_t count_before) const {
         CHECK(ucp::wireup::state_of(asking()) == state::requested);
@@ -65,10 +60,7 @@ struct forgery {
     std::function<std::pair<wireup_header, std::vector<std::byte>>(const asking_world&)> make;
 };
 
-std::vector<std::byte> pack_pair_request(const asking_world& in) {
-    const std::vector<std::byte> own = in.peer.address();
-    return ucp::wireup::pack(ucp::wireup::pair_request{{{"sim", {}, {}, {}, 0}}, own});
-}
+const std::vector<ucp::wireup::pair_lane> one_lane{{"sim", {}, {}, {}, 0}};
 
 std::vector<forgery> forgeries() {
     using enum wireup_type;
@@ -82,16 +74,14 @@ std::vector<forgery> forgeries() {
                         }});
     }
     list.push_back({"a new request", [](const asking_world& in) {
-                        wireup_header header = in.to_ready(request);
-                        header.ep = 99;
-                        header.peer_ep_or_number = 7;
-                        return std::pair(header, in.peer.address());
+                        return std::pair(in.peer.about(request, 99, 7), in.peer.address());
                     }});
     for (const wireup_type type : {pair, paired, unpaired, joined}) {
         list.push_back({"about lanes in pairs", [type](const asking_world& in) {
-                            return std::pair(
-                                wireup_header{type, {}, in.peer.uid(), in.worker->uid(), 4711, 0},
-                                type == pair ? pack_pair_request(in) : std::vector<std::byte>());
+                            return std::pair(in.peer.about(type, 4711, 0),
+                                             type == pair
+                                                 ? body_of(pair, in.peer.address(), one_lane)
+                                                 : std::vector<std::byte>());
                         }});
     }
     return list;
@@ -120,8 +110,7 @@ TEST_CASE("a connection message without its proof is dropped and changes nothing
         }
         const std::size_t before = in.message_count();
         const test::log_capture log;
-        in.peer.send_as_it_is(header, body);
-        in.settle();
+        in.deliver_as_it_is(header, body);
         INFO(log.text());
         // The sender of a request may have a wrong address of the worker, and is notified.
         const bool is_refused =
@@ -139,8 +128,7 @@ TEST_CASE("a proven reply counts once, and has no effect when repeated") {
     const wireup_header reply = in.peer.sealed(in.to_asking(wireup_type::reply), address);
     const test::log_capture log;
     for (int times = 0; times < 3; ++times) {
-        in.peer.send_as_it_is(reply, address);
-        in.settle();
+        in.deliver_as_it_is(reply, address);
         CHECK(ucp::wireup::state_of(in.asking()) == state::ready);
         CHECK(in.asking().remote_id() == 88);
     }
@@ -151,12 +139,10 @@ TEST_CASE("a proven reply counts once, and has no effect when repeated") {
 TEST_CASE("a repeated request does not disturb the connection that it has made") {
     raw_world in({});
     const std::vector<std::byte> address = in.peer.address();
-    const wireup_header request = in.peer.sealed(
-        {wireup_type::request, {}, in.peer.uid(), in.worker->uid(), raw_world::peer_ep, 0},
-        address);
+    const wireup_header request =
+        in.peer.sealed(in.peer.about(wireup_type::request, raw_world::peer_ep, 0), address);
     for (int times = 0; times < 3; ++times) {
-        in.peer.send_as_it_is(request, address);
-        in.settle();
+        in.deliver_as_it_is(request, address);
         CHECK(ucp::wireup::state_of(in.ep()) == state::ready);
         CHECK(in.ep().remote_id() == raw_world::peer_ep);
         CHECK(in.worker->endpoints().size() == 1);
@@ -171,14 +157,10 @@ TEST_CASE("a repeated request whose endpoint has ended takes no waiting endpoint
     const std::vector<std::byte> address = in.peer.address();
     // Makes the peer send a request, and returns the message.
     const auto request = [&](std::uint64_t ep, std::uint64_t number) {
-        const wireup_header sent = in.peer.sealed(
-            {wireup_type::request, {}, in.peer.uid(), in.worker->uid(), ep, number}, address);
-        in.peer.send_as_it_is(sent, address);
-        in.settle();
+        const wireup_header sent =
+            in.peer.sealed(in.peer.about(wireup_type::request, ep, number), address);
+        in.deliver_as_it_is(sent, address);
         return sent;
-    };
-    const auto end_of = [&](wireup_type type, std::uint64_t ep, std::uint64_t made) {
-        in.deliver(type, ep, made, {});
     };
     const wireup_header recorded = request(raw_world::peer_ep, 0);
     REQUIRE(in.worker->endpoints().size() == 1);
@@ -186,14 +168,14 @@ TEST_CASE("a repeated request whose endpoint has ended takes no waiting endpoint
         // The peer sends no message about that.
         ucp::wireup::handle(in.ep(), ucp::wireup::event::failure, UCS_ERR_IO_ERROR);
     } else {
-        end_of(cause == end::failed_there ? wireup_type::failed : wireup_type::close,
-               raw_world::peer_ep, in.ep_id());
+        in.deliver(cause == end::failed_there ? wireup_type::failed : wireup_type::close,
+                   raw_world::peer_ep, in.ep_id(), {});
     }
     for (std::uint64_t i = 0; cause == end::before_many_others && i < 5000; ++i) {
         request(1000 + i, 1 + i);
         wireup_header reply;
         std::memcpy(&reply, in.peer.last_received().data(), sizeof reply);
-        end_of(wireup_type::close, 1000 + i, in.peer.unmasked(reply).ep);
+        in.deliver(wireup_type::close, 1000 + i, in.peer.unmasked(reply).ep, {});
     }
     in.close_by_force();
     in.settle();
@@ -201,8 +183,7 @@ TEST_CASE("a repeated request whose endpoint has ended takes no waiting endpoint
 
     ucp::ep& waiting = ucp::capi::from(in.make_ep());
     REQUIRE(waiting.number() == recorded.peer_ep_or_number);
-    in.peer.send_as_it_is(recorded, address);
-    in.settle();
+    in.deliver_as_it_is(recorded, address);
     CHECK(ucp::wireup::state_of(waiting) == state::idle);
     CHECK(waiting.failure() == UCS_OK);
     CHECK(in.worker->endpoints().size() == 1);
@@ -216,19 +197,15 @@ TEST_CASE("a request older than another one of its sender takes no endpoint") {
     raw_world in({});
     const std::vector<std::byte> address = in.peer.address();
     const auto sealed = [&](std::uint64_t ep, std::uint64_t number) {
-        return in.peer.sealed(
-            {wireup_type::request, {}, in.peer.uid(), in.worker->uid(), ep, number}, address);
+        return in.peer.sealed(in.peer.about(wireup_type::request, ep, number), address);
     };
     const wireup_header held_up = sealed(88, 1);
-    in.peer.send_as_it_is(sealed(89, 2), address);
-    in.settle();
+    in.deliver_as_it_is(sealed(89, 2), address);
     CHECK(in.worker->endpoints().size() == 2);
-    in.peer.send_as_it_is(held_up, address);
-    in.settle();
+    in.deliver_as_it_is(held_up, address);
     CHECK(in.worker->endpoints().size() == 2);
     // The sender repeats the request.
-    in.peer.send_as_it_is(sealed(88, 1), address);
-    in.settle();
+    in.deliver_as_it_is(sealed(88, 1), address);
     CHECK(in.worker->endpoints().size() == 3);
 }
 
@@ -253,9 +230,7 @@ TEST_CASE("a repeated request over another connection does not change the peer's
     const std::uint64_t connection = in.ep().remote().connection;
     REQUIRE(connection != 0);
     other.send_as_it_is(
-        in.peer.sealed(
-            {wireup_type::request, {}, in.peer.uid(), in.worker->uid(), raw_world::peer_ep, 0},
-            address),
+        in.peer.sealed(in.peer.about(wireup_type::request, raw_world::peer_ep, 0), address),
         address);
     in.settle();
     CHECK(in.ep().remote().connection == connection);
@@ -270,7 +245,7 @@ struct mixed_world : raw_world {
         drive([this] { return between.progress(); });
     }
     [[nodiscard]] ucp::address::worker_address mixed_address() const {
-        auto mixed = *ucp::address::parse(std::span<const std::byte>(between.address()));
+        auto mixed = parsed(between.address());
         mixed.identity = victim->identity().public_half();
         return mixed;
     }
@@ -288,10 +263,8 @@ TEST_CASE("an address with a worker's key does not let its author stand between 
     between.reach(*in.victim);
 
     auto mixed = in.mixed_address();
-    ucp::ep& asking =
-        **ucp::wireup::create_ep(*in.worker, ucp::address::pack(mixed, false).data(), {});
-    ucp::wireup::handle(asking, ucp::wireup::event::use);
-    in.settle();
+    ucp::ep& asking = in.ep_to(ucp::address::pack(mixed, false));
+    in.use(asking);
     // The peer passes the request on unchanged.
     const std::vector<std::byte>& received = between.last_received();
     wireup_header request;
@@ -311,11 +284,9 @@ TEST_CASE("an address with the worker's own key that leads elsewhere is invalid"
     // Regression: no message had to be proven, and messages of the worker to itself went to another
     // process.
     raw_world in({});
-    auto mixed = *ucp::address::parse(std::span<const std::byte>(in.peer.address()));
-    mixed.identity = in.worker->identity().public_half();
+    const auto mixed = with_key(in.peer.address(), in.worker->identity().public_half());
     const test::log_capture log;
-    const auto made =
-        ucp::wireup::create_ep(*in.worker, ucp::address::pack(mixed, false).data(), {});
+    const auto made = ucp::wireup::create_ep(*in.worker, mixed.data(), {});
     CHECK(made.status() == UCS_ERR_INVALID_ADDR);
     CHECK(log.count("this worker's own key", ucs::log::level::error) == 1);
     for (const bool net_only : {false, true}) {
@@ -336,23 +307,18 @@ TEST_CASE("the last given address counts until an endpoint is connected") {
     const auto wanted = make_worker(*context);
     in.drive([&wanted] { return wanted->progress(); });
     const raw_peer silent(in.network);
-    auto wrong = *ucp::address::parse(std::span<const std::byte>(silent.address()));
-    wrong.identity = wanted->identity().public_half();
-    ucp::ep& first =
-        **ucp::wireup::create_ep(*in.worker, ucp::address::pack(wrong, false).data(), {});
-    ucp::wireup::handle(first, ucp::wireup::event::use);
-    in.settle();
+    const auto wrong = with_key(silent.address(), wanted->identity().public_half());
+    ucp::ep& first = in.ep_to(wrong);
+    in.use(first);
     CHECK(ucp::wireup::state_of(first) == state::requested);
-    const ucp::ep& second =
-        **ucp::wireup::create_ep(*in.worker, wanted->identity().address(false).data(), {});
+    const ucp::ep& second = in.ep_to(wanted->identity().address(false));
     CHECK(&second.remote() == &first.remote());
     in.settle();
     CHECK(ucp::wireup::state_of(first) == state::ready);
     // Another form of the right address changes nothing, and neither does a wrong one any more.
-    CHECK_FALSE(ucp::slot_of<ucp::wireup::lane_setup>(first.remote())
-                    .readdress(wanted->identity().address(true)));
-    CHECK_FALSE(ucp::slot_of<ucp::wireup::lane_setup>(first.remote())
-                    .readdress(ucp::address::pack(wrong, false)));
+    auto& lanes = ucp::slot_of<ucp::wireup::lane_setup>(first.remote());
+    CHECK_FALSE(lanes.readdress(wanted->identity().address(true)));
+    CHECK_FALSE(lanes.readdress(wrong));
 }
 
 TEST_CASE("a peer without lanes is reached by the interfaces that its full address adds") {
@@ -363,13 +329,10 @@ TEST_CASE("a peer without lanes is reached by the interfaces that its full addre
     const auto context = make_context({&in.component}, {});
     const auto wanted = make_worker(*context);
     in.drive([&wanted] { return wanted->progress(); });
-    ucp::ep& first =
-        **ucp::wireup::create_ep(*in.worker, wanted->identity().address(true).data(), {});
-    const ucp::ep& second =
-        **ucp::wireup::create_ep(*in.worker, wanted->identity().address(false).data(), {});
+    ucp::ep& first = in.ep_to(wanted->identity().address(true));
+    const ucp::ep& second = in.ep_to(wanted->identity().address(false));
     REQUIRE(&second.remote() == &first.remote());
-    ucp::wireup::handle(first, ucp::wireup::event::use);
-    in.settle();
+    in.use(first);
     CHECK(ucp::wireup::state_of(first) == state::ready);
 }
 
@@ -379,18 +342,12 @@ TEST_CASE("every message that starts a connection corrects a wrong address of it
     raw_peer wanted(in.network);
     wanted.reach(*in.worker);
     const raw_peer elsewhere(in.network);
-    auto wrong = *ucp::address::parse(std::span<const std::byte>(elsewhere.address()));
-    wrong.identity = *ucp::address::identity_in(wanted.address());
-    const ucp::ep& made =
-        **ucp::wireup::create_ep(*in.worker, ucp::address::pack(wrong, false).data(), {});
     const std::vector<std::byte> own = wanted.address();
+    const ucp::ep& made = in.ep_to(with_key(elsewhere.address(), *ucp::address::identity_in(own)));
     const test::log_capture log;
     // The message names an endpoint that is not here, so it has no other effect.
     const std::uint64_t last = type == wireup_type::bind ? 4711 : 0;
-    wanted.send(wire::wireup, wireup_header{type, {}, wanted.uid(), in.worker->uid(), 88, last},
-                type == wireup_type::pair
-                    ? ucp::wireup::pack(ucp::wireup::pair_request{{{"sim", {}, {}, {}, 0}}, own})
-                    : own);
+    wanted.send(wire::wireup, wanted.about(type, 88, last), body_of(type, own, one_lane));
     in.settle();
     CHECK(made.remote().identity().has_address(own));
     CHECK(log.count("has another address than the program was given", ucs::log::level::warn) == 1);
@@ -402,28 +359,24 @@ TEST_CASE("a worker that connects by itself gets its reply although a wrong addr
 
     auto mixed = in.mixed_address();
     if (GENERATE(false, true)) {  // in addition to the victim's own interface
-        const auto own =
-            *ucp::address::parse(std::span<const std::byte>(in.victim->identity().address(false)));
+        const auto own = parsed(in.victim->identity().address(false));
         mixed.name = own.name;
         mixed.flags = own.flags;
         mixed.entries.front().latency = 0;
         mixed.entries.push_back(own.entries.front());
     }
-    ucp_ep_h handle = ucp::capi::handle(
-        **ucp::wireup::create_ep(*in.worker, ucp::address::pack(mixed, false).data(), {}));
+    ucp_ep_h handle = ucp::capi::handle(in.ep_to(ucp::address::pack(mixed, false)));
     // The wrong lanes may exist already, with requests waiting on them.
     const auto has_asked = GENERATE(true, false);
     if (has_asked) ucp::wireup::handle(ucp::capi::from(handle), ucp::wireup::event::use);
     in.settle();
     ucp::ep& victims_ep =
         **ucp::wireup::create_ep(*in.victim, in.worker->identity().address(false).data(), {});
-    ucp::wireup::handle(victims_ep, ucp::wireup::event::use);
-    in.settle();
+    in.use(victims_ep);
     CHECK(ucp::wireup::state_of(victims_ep) == state::ready);
     CHECK(ucp::wireup::state_of(ucp::capi::from(handle)) == state::ready);
-    CHECK(between.received<wireup_header>(wire::wireup).size() == (has_asked ? 1 : 0));
+    CHECK(between.connection_messages().size() == (has_asked ? 1 : 0));
     const std::vector<std::byte> data(8);
-    const ucp_request_param_t plain{};
     CHECK(ucp_tag_send_nbx(handle, data.data(), data.size(), 1, &plain) == nullptr);
     in.settle();
     CHECK(between.received<std::uint64_t>(wire::eager_only).empty());
@@ -442,12 +395,11 @@ TEST_CASE("a worker is reached by either of its addresses, and by no other one")
     std::uint64_t asked = 100;
     const auto is_answered = [&](const std::vector<std::byte>& reached) {
         const std::size_t before = in.worker->endpoints().size();
-        wireup_header request{wireup_type::request, {},      in.peer.uid(),
-                              in.worker->uid(),     ++asked, asked};
+        ++asked;
+        wireup_header request = in.peer.about(wireup_type::request, asked, asked);
         request.set_order(asked);
         request.proof = ucp::wireup::prove(*shared, reached, request, own);
-        in.peer.send_as_it_is(request, own);
-        in.settle();
+        in.deliver_as_it_is(request, own);
         return in.worker->endpoints().size() > before;
     };
     CHECK(is_answered(in.worker->identity().address(false)));
@@ -467,8 +419,7 @@ TEST_CASE("the proof of a reply covers every byte, and none may be missing") {
         if (bytes.size() < sizeof reply) return;
         wireup_header header;
         std::memcpy(&header, bytes.data(), sizeof header);
-        in.peer.send_as_it_is(header, {bytes.begin() + sizeof header, bytes.end()});
-        in.settle();
+        in.deliver_as_it_is(header, {bytes.begin() + sizeof header, bytes.end()});
     };
     const test::log_capture log;
     // A message for another worker is refused: the receiver cannot tell whether it is proven.
@@ -527,15 +478,9 @@ TEST_CASE("a proven message with a damaged address is dropped") {
     const auto form = GENERATE(std::size_t{0}, std::size_t{1}, std::size_t{2}, std::size_t{3});
     asking_world in;
     const std::vector<std::byte> address = damaged_forms(in.peer.address())[form];
-    const std::vector<std::byte> body =
-        type == wireup_type::pair ? ucp::wireup::pack(ucp::wireup::pair_request{{}, address})
-                                  : address;
-    wireup_header header = in.to_ready(type);
-    header.ep = 99;
-    header.peer_ep_or_number = 7;
     const std::size_t before = in.message_count();
     const test::log_capture log;
-    in.deliver(wire::wireup, header, body);
+    in.deliver(type, 99, 7, body_of(type, address));
     INFO(log.text());
     in.check_untouched(before);
     CHECK(log.count("", ucs::log::level::warn) <= 1);
@@ -549,15 +494,11 @@ TEST_CASE("malformed addresses in proven messages replace no valid one and log f
     in.drive([&] { return sender.progress(); });
     sender.reach(*in.worker);
     const std::vector<std::byte> own = sender.address();
-    const ucp::ep& made = **ucp::wireup::create_ep(*in.worker, own.data(), {});
+    const ucp::ep& made = in.ep_to(own);
     const test::log_capture log;
     for (std::uint64_t i = 0; i < 1000; ++i) {
         const std::vector<std::byte> bad = lengthened(own, static_cast<std::byte>(i));
-        sender.send(
-            wire::wireup, wireup_header{type, {}, sender.uid(), in.worker->uid(), 100 + i, 4711},
-            type == wireup_type::pair
-                ? ucp::wireup::pack(ucp::wireup::pair_request{{{"sim", {}, {}, {}, 0}}, bad})
-                : bad);
+        sender.send(wire::wireup, sender.about(type, 100 + i, 4711), body_of(type, bad, one_lane));
         in.settle();
     }
     INFO(log.text());
@@ -568,23 +509,19 @@ TEST_CASE("malformed addresses in proven messages replace no valid one and log f
 
 TEST_CASE("a refusal by another worker counts only with the right receipt") {
     asking_world in;
-    wireup_header refusal{wireup_type::refuse, {}, in.peer.uid(),
-                          in.worker->uid(),    0,  in.request.ep};
+    wireup_header refusal = in.peer.about(wireup_type::refuse, 0, in.request.ep);
     const std::size_t before = in.message_count();
     const auto other = GENERATE(false, true);
     const test::log_capture log;
     // The refusal has no receipt, or the receipt of another endpoint.
-    if (other) refusal.receipt = in.peer.received<wireup_header>(wire::wireup).front().receipt;
-    in.peer.send_as_it_is(in.peer.unmasked(refusal));
-    in.settle();
+    if (other) refusal.receipt = in.peer.connection_messages().front().receipt;
+    in.deliver_as_it_is(in.peer.unmasked(refusal));
     in.check_untouched(before);
     refusal.receipt = in.request.receipt;
     // The refusing worker cannot see the id of the endpoint.
-    in.peer.send_as_it_is(refusal);
-    in.settle();
+    in.deliver_as_it_is(refusal);
     in.check_untouched(before);
-    in.peer.send_as_it_is(in.peer.unmasked(refusal));
-    in.settle();
+    in.deliver_as_it_is(in.peer.unmasked(refusal));
     CHECK(in.asking().failure() == UCS_ERR_UNREACHABLE);
     CHECK(in.ep().failure() == UCS_OK);
 }
@@ -592,17 +529,13 @@ TEST_CASE("a refusal by another worker counts only with the right receipt") {
 TEST_CASE("a refusal for another worker holds its receipt, and keeps no peer object") {
     raw_world in({});
     const std::size_t peers = in.worker->peers().size();
-    auto address = *ucp::address::parse(std::span<const std::byte>(in.peer.address()));
-    address.identity = ucs::security::key_pair::random().public_half();
+    const auto packed =
+        with_key(in.peer.address(), ucs::security::key_pair::random().public_half());
     const auto type = GENERATE(wireup_type::request, wireup_type::pair);
-    wireup_header asked{type, {}, address.uid(), in.worker->uid() + 1, 66, 0};
+    wireup_header asked{type, {}, parsed(packed).uid(), in.worker->uid() + 1, 66, 0};
     asked.receipt.fill(std::byte{7});
-    const std::vector<std::byte> packed = ucp::address::pack(address, false);
-    in.peer.send_as_it_is(asked, type == wireup_type::request
-                                     ? packed
-                                     : ucp::wireup::pack(ucp::wireup::pair_request{{}, packed}));
-    in.settle();
-    const auto refusal = in.peer.received<wireup_header>(wire::wireup).back();
+    in.deliver_as_it_is(asked, body_of(type, packed));
+    const auto refusal = in.peer.connection_messages().back();
     CHECK(refusal.type ==
           (type == wireup_type::request ? wireup_type::refuse : wireup_type::unpaired));
     CHECK(refusal.uid == in.worker->uid() + 1);

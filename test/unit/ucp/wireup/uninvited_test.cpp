@@ -27,11 +27,7 @@ public:
         const std::uint64_t number = asks_apart
                                          ? ucp::peer_endpoints::first_apart_number + 2 * asked_
                                          : std::uint64_t{asked_};
-        peer_.send(
-            ucp::wire::wireup,
-            wireup_header{
-                wireup_type::request, {}, peer_.uid(), in_.worker->uid(), asked_ + 100, number},
-            peer_.address());
+        peer_.send(wireup_type::request, asked_ + 100, number);
         in_.settle();
         for (const wireup_header& each : received_messages())
             if (each.peer_ep_or_number == asked_ + 100) return each;
@@ -47,7 +43,7 @@ public:
         return false;
     }
     [[nodiscard]] std::vector<wireup_header> received_messages() const {
-        return peer_.received<wireup_header>(ucp::wire::wireup);
+        return peer_.connection_messages();
     }
     bool asks_apart = false;
 
@@ -172,7 +168,7 @@ TEST_CASE("a peer whose endpoint is ended or refused for the limit gets that sta
     if (type == wireup_type::refuse) {
         // The receipt from the worker's request for this endpoint.
         ucp::wireup::connect_again(in.ep());
-        end.receipt = in.peer.received<wireup_header>(ucp::wire::wireup).back().receipt;
+        end.receipt = in.peer.connection_messages().back().receipt;
     }
     in.deliver(ucp::wire::wireup, end);
     CHECK(in.ep().failure() == UCS_ERR_EXCEEDS_LIMIT);
