@@ -1,5 +1,7 @@
 // Puts workers, peers and endpoints together with the slots of all features, and delivers events.
+#include <array>
 #include <concepts>
+#include <type_traits>
 #include <utility>
 
 #include "ucp/core/worker.hpp"
@@ -88,85 +90,31 @@ Slot& slot_of(const ep& holder) noexcept {
     return features::find<Slot>(holder);
 }
 
-template wireup::requests& slot_of(const worker&) noexcept;
-template wireup::refusals& slot_of(const worker&) noexcept;
-template request_ids& slot_of(const worker&) noexcept;
-template protocol_tables& slot_of(const worker&) noexcept;
-template rndv_rates& slot_of(const worker&) noexcept;
-template assembler& slot_of(const worker&) noexcept;
-template tag_matcher& slot_of(const worker&) noexcept;
-template am_receiver& slot_of(const worker&) noexcept;
-template cm::connections& slot_of(const worker&) noexcept;
-template wakeup::idling& slot_of(const worker&) noexcept;
-template worker_streams& slot_of(const worker&) noexcept;
-template striped_transfers& slot_of(const peer&) noexcept;
-template eager_credits& slot_of(const peer&) noexcept;
-template kept_operations& slot_of(const peer&) noexcept;
-template deferred_sends& slot_of(const peer&) noexcept;
-template wireup::pairing& slot_of(const peer&) noexcept;
-template wireup::lane_setup& slot_of(const peer&) noexcept;
-template peer_arriving& slot_of(const peer&) noexcept;
-template peer_unread& slot_of(const peer&) noexcept;
-template partial_messages& slot_of(const ep&) noexcept;
-template unexpected_rts_messages& slot_of(const ep&) noexcept;
-template ep_stream& slot_of(const ep&) noexcept;
-template access_order& slot_of(const ep&) noexcept;
-template owed_replies& slot_of(const ep&) noexcept;
-template short_path& slot_of(const ep&) noexcept;
-template wireup::ep_connection& slot_of(const ep&) noexcept;
-
 template<class Event>
 void publish(const Event& event) {
     features::deliver(event, features::all{});
 }
 
-template void publish(const events::interface_opened&);
-template void publish(const events::worker_opened&);
-template void publish(const events::slow_progress_began&);
-template void publish(const events::slow_progress_ended&);
-template void publish(const events::worker_described&);
-template void publish(const events::credits_sought&);
-template void publish(const events::credits_requested&);
-template void publish(const events::sends_deferred&);
-template void publish(const events::descriptors_polled&);
-template void publish(const events::everything_polled&);
-template void publish(const events::lane_failed&);
-template void publish(const events::peer_resumed&);
-template void publish(const events::address_given&);
-template void publish(const events::claim_confirmed&);
-template void publish(const events::peer_probed&);
-template void publish(const events::peer_failed&);
-template void publish(const events::peer_lost&);
-template void publish(const events::peer_ended&);
-template void publish(const events::endpoint_attached&);
-template void publish(const events::endpoint_detached&);
-template void publish(const events::peer_unused&);
-template void publish(const events::peer_destroyed&);
-template void publish(const events::work_sought&);
-template void publish(const events::endpoints_ended&);
-template void publish(const events::worker_idle&);
-template void publish(const events::limits_checked&);
-template void publish(const events::ownership_changed&);
-template void publish(const events::peer_changed&);
-template void publish(const events::messages_lost&);
-template void publish(const events::incoming_ended&);
-template void publish(const events::peer_closed&);
-template void publish(const events::closing_flush_began&);
-template void publish(const events::closed_unread&);
-template void publish(const events::operation_ended&);
-template void publish(const events::message_dropped&);
-template void publish(const events::endpoint_ended&);
-template void publish(const events::endpoint_abandoned&);
-template void publish(const events::connection_sought&);
-template void publish(const events::closing_flush_ended&);
-template void publish(const events::receives_lost&);
-template void publish(const events::fences_checked&);
-template void publish(const events::waiting_send_found&);
-template void publish(const events::operation_lost&);
-template void publish(const events::operations_aborted&);
-template void publish(const events::confirmations_sought&);
-template void publish(const events::flush_began&);
-template void publish(const events::flush_checked&);
-template void publish(const events::flush_ended&);
+namespace features {
+
+// The object that holds a slot of this type.
+template<class Slot>
+using holder_of =
+    std::conditional_t<std::constructible_from<Slot, worker&>, worker,
+                       std::conditional_t<std::constructible_from<Slot, peer&>, peer, ep>>;
+
+// Refers to the functions above for each slot and each event of the lists, so that this file
+// defines them for all others. Nothing calls it, so link-time optimisation removes it.
+template<class... Slot, class... Event>
+auto definitions(list<Slot...>, list<Event...>) {
+    using any_function = void (*)();
+    return std::array{
+        reinterpret_cast<any_function>(
+            static_cast<Slot& (*)(const holder_of<Slot>&) noexcept>(slot_of<Slot>))...,
+        reinterpret_cast<any_function>(publish<Event>)...};
+}
+template auto definitions(slots, published);
+
+}  // namespace features
 
 }  // namespace ucp

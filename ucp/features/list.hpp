@@ -3,6 +3,7 @@
 
 #include "ucp/am/feature.hpp"
 #include "ucp/cm/feature.hpp"
+#include "ucp/core/events.hpp"
 #include "ucp/eager/feature.hpp"
 #include "ucp/proto/feature.hpp"
 #include "ucp/rma/feature.hpp"
@@ -31,5 +32,22 @@ using slots =
          deferred_sends, wireup::pairing, wireup::lane_setup, peer_arriving, peer_unread,
          request_ids, protocol_tables, wireup::requests, wireup::refusals, assembler, rndv_rates,
          tag_matcher, am_receiver, worker_streams, cm::connections, wakeup::idling>;
+
+// All events.
+using published = list<
+    events::interface_opened, events::worker_opened, events::slow_progress_began,
+    events::slow_progress_ended, events::worker_described, events::credits_sought,
+    events::credits_requested, events::sends_deferred, events::descriptors_polled,
+    events::everything_polled, events::lane_failed, events::peer_resumed, events::address_given,
+    events::claim_confirmed, events::peer_probed, events::peer_failed, events::peer_lost,
+    events::peer_ended, events::endpoint_attached, events::endpoint_detached, events::peer_unused,
+    events::peer_destroyed, events::work_sought, events::endpoints_ended, events::worker_idle,
+    events::limits_checked, events::ownership_changed, events::peer_changed, events::messages_lost,
+    events::incoming_ended, events::peer_closed, events::closing_flush_began, events::closed_unread,
+    events::operation_ended, events::message_dropped, events::endpoint_ended,
+    events::endpoint_abandoned, events::connection_sought, events::closing_flush_ended,
+    events::receives_lost, events::fences_checked, events::waiting_send_found,
+    events::operation_lost, events::operations_aborted, events::confirmations_sought,
+    events::flush_began, events::flush_checked, events::flush_ended>;
 
 }  // namespace ucp::features
