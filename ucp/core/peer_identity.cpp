@@ -1,11 +1,11 @@
 #include "ucp/core/peer_identity.hpp"
 
 #include <algorithm>
-#include <new>
 
 #include "ucp/core/worker.hpp"
 #include "ucp/log/log.hpp"
 #include "ucs/log/printable.hpp"
+#include "ucs/type/allocated.hpp"
 
 namespace ucp {
 
@@ -32,10 +32,11 @@ bool peer_identity::is_part_of(std::span<const std::byte> packed) const {
 
 const ucs::security::key* peer_identity::shared_key() noexcept {
     if (shared_key_ != nullptr || packed_.empty()) return shared_key_.get();
-    try {
+    const bool has_memory = ucs::allocated([&] {
         if (const auto agreed = owner_.identity().agree(key_))
             shared_key_ = std::make_unique<ucs::security::key>(*agreed);
-    } catch (const std::bad_alloc&) {
+    });
+    if (!has_memory) {
         ucs::log::error(wireup_log, "out of memory: no connection message to worker {:x} is proven",
                         uid_);
     }

@@ -1,11 +1,11 @@
 #include "ucp/proto/tables.hpp"
 
 #include <cstdio>
-#include <new>
 
 #include "ucp/core/worker.hpp"
 #include "ucp/log/log.hpp"
 #include "ucp/proto/short_path.hpp"
+#include "ucs/type/allocated.hpp"
 
 namespace ucp {
 
@@ -31,15 +31,14 @@ void protocol_tables::update_if_outdated() {
     if (!streaming.outdated()) return;
     streaming.adopt();
     const context& owner = owner_.owner();
-    try {
+    const bool are_new = ucs::allocated([&] {
         for (known_table& known : all_) {
             *known.table = protocol_table(
                 {known.am, known.rma, &owner.costs(), &owner.options(), streaming.used()});
         }
-    } catch (const std::bad_alloc&) {
-        // Outdated tables cost time and nothing else.
-        ucs::log::debug(proto_log, "out of memory: protocols are not selected anew");
-    }
+    });
+    // Outdated tables cost time and nothing else.
+    if (!are_new) ucs::log::debug(proto_log, "out of memory: protocols are not selected anew");
     owner_.endpoints().for_each([](ep& each) { slot_of<short_path>(each).refresh(each); });
     ucs::log::debug(proto_log, "data streams at {:.1f} GB/s: protocols were selected anew",
                     streaming.used() * 1e-9);

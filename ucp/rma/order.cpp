@@ -8,6 +8,7 @@
 #include "ucp/rma/remote_op.hpp"
 #include "ucp/rma/rma.hpp"
 #include "ucp/wireup/connection.hpp"
+#include "ucs/type/allocated.hpp"
 
 namespace ucp {
 
@@ -204,12 +205,8 @@ bool fence(ep& endpoint) {
     if (!await_copied(endpoint)) return false;
     const std::uint64_t next = endpoint.operations().sequence();
     if (tracker->all_confirmed() && !has_remote_before(endpoint, next)) return true;
-    try {
-        if (tracker->fences.empty() || tracker->fences.back() != next)
-            tracker->fences.push_back(next);
-    } catch (const std::bad_alloc&) {
-        return false;
-    }
+    const bool is_new = tracker->fences.empty() || tracker->fences.back() != next;
+    if (is_new && !ucs::allocated([&] { tracker->fences.push_back(next); })) return false;
     endpoint.operations().is_direct = false;
     endpoint.operations().has_fences = true;
     return true;

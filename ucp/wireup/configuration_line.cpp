@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <atomic>
-#include <new>
 #include <string>
 #include <string_view>
 
@@ -11,6 +10,7 @@
 #include "ucp/log/log.hpp"
 #include "ucp/wireup/explain.hpp"
 #include "ucs/config/once.hpp"
+#include "ucs/type/allocated.hpp"
 
 namespace ucp::wireup {
 namespace {
@@ -45,11 +45,8 @@ void log_once(const std::string& lanes) {
 
 void log_configuration_once(peer& connected) noexcept {
     if (!wireup_log.enabled(ucs::log::level::info)) return;
-    try {
-        log_once(lanes_text(connected));
-    } catch (const std::bad_alloc&) {
+    if (!ucs::allocated([&] { log_once(lanes_text(connected)); }))
         ucs::log::debug(wireup_log, "out of memory: an endpoint configuration is not shown");
-    }
 }
 
 }  // namespace ucp::wireup

@@ -13,6 +13,7 @@
 #include "ucp/wireup/connection.hpp"
 #include "ucp/wireup/explain.hpp"
 #include "ucp/wireup/pairing.hpp"
+#include "ucs/type/allocated.hpp"
 
 namespace ucp::wireup {
 
@@ -147,9 +148,7 @@ void lane_setup::choose_protocols() {
 }
 
 void lane_setup::choose_protocols_again() noexcept {
-    try {
-        choose_protocols();
-    } catch (const std::bad_alloc&) {
+    if (!ucs::allocated([this] { choose_protocols(); })) {
         // Protocols that were chosen with another memory lane work as well.
         ucs::log::debug(wireup_log, "out of memory: protocols to worker {:x} stay", peer_.uid());
     }
@@ -361,12 +360,7 @@ void lane_setup::connect_handed_over() noexcept {
 }
 
 bool lane_setup::exclude(std::size_t resource, ucs_status_t failure) noexcept {
-    try {
-        excluded_.push_back({resource, failure});
-    } catch (const std::bad_alloc&) {
-        return false;
-    }
-    return true;
+    return ucs::allocated([&] { excluded_.push_back({resource, failure}); });
 }
 
 void lane_setup::note_lanes() noexcept {

@@ -1,7 +1,6 @@
 #include "ucp/wireup/messages.hpp"
 
 #include <cstring>
-#include <new>
 #include <optional>
 #include <vector>
 
@@ -20,6 +19,7 @@
 #include "ucp/wireup/refusals.hpp"
 #include "ucp/wireup/requests.hpp"
 #include "ucp/wireup/wire.hpp"
+#include "ucs/type/allocated.hpp"
 
 namespace ucp::wireup {
 
@@ -577,9 +577,7 @@ void take_pair_request(worker& owner, const wireup_header& header,
 }
 
 void answer_postponed(worker& owner, const postponed_request& postponed) noexcept {
-    try {
-        take_pair_request(owner, postponed.header, postponed.body);
-    } catch (const std::bad_alloc&) {
+    if (!ucs::allocated([&] { take_pair_request(owner, postponed.header, postponed.body); })) {
         ucs::log::error(wireup_log, "out of memory: no new connection to worker {:x} is made",
                         postponed.header.uid);
     }
@@ -612,13 +610,14 @@ ucs_status_t check_message_sizes(const worker& owner) {
 }
 
 void log_unreachable(worker& owner, peer& refusing) noexcept {
-    try {
+    const bool has_logged = ucs::allocated([&] {
         owner.log().unreachable().warn(
             wireup_log,
             "worker {:x} ({}) is unreachable: the process at its address refuses, because the "
             "worker is not there any more or has another address; {}",
             refusing.uid(), refusing.identity().worker_name(), list_transports(refusing));
-    } catch (const std::bad_alloc&) {
+    });
+    if (!has_logged) {
         owner.log().unreachable().warn(
             wireup_log, "worker {:x} is unreachable: it is not there any more", refusing.uid());
     }

@@ -11,6 +11,7 @@
 #include "ucp/wireup/messages.hpp"
 #include "ucp/wireup/proof.hpp"
 #include "ucs/random/random_bytes.hpp"
+#include "ucs/type/allocated.hpp"
 
 namespace ucp::wireup {
 
@@ -26,9 +27,7 @@ constexpr ucs::time::nanoseconds least_repeat_interval = ucs::time::second;
 // again.
 template<class Notify>
 void try_to_notify(std::uint64_t peer_uid, const Notify& notify) noexcept {
-    try {
-        notify();
-    } catch (const std::bad_alloc&) {
+    if (!ucs::allocated(notify)) {
         ucs::log::debug(wireup_log,
                         "out of memory: worker {:x} is not notified that lanes are over", peer_uid);
     }
@@ -198,7 +197,9 @@ void pairing::accept(const arrival& from, bool revokes) {
     current_.owes_notice = true;
     current_.holds_peer = true;
     peer_.hold();
-    if (make_accepted(*from.request) != UCS_OK) {
+    // If memory runs out, the endpoints made so far go with the rest and the request is refused.
+    ucs_status_t made = UCS_ERR_NO_MEMORY;
+    if (!ucs::allocated([&] { made = make_accepted(*from.request); }) || made != UCS_OK) {
         handle(pairing_event::accept_failed);
         return;
     }
@@ -219,17 +220,8 @@ void pairing::postpone(const arrival& from) {
     peer_.lanes().am().check();
 }
 
-// If memory runs out, the endpoints made so far go with the rest and the request is refused.
-ucs_status_t pairing::make_accepted(const pair_request& request) noexcept {
-    try {
-        return make_accepted_lanes(request);
-    } catch (const std::bad_alloc&) {
-        return UCS_ERR_NO_MEMORY;
-    }
-}
-
 // Makes our endpoints for a pair request and sends the reply.
-ucs_status_t pairing::make_accepted_lanes(const pair_request& request) {
+ucs_status_t pairing::make_accepted(const pair_request& request) {
     peer_lanes& lanes = peer_.lanes();
     ucs_status_t status = accept_lane(request.lanes.front(), lanes.message);
     if (status == UCS_OK && !lanes.bootstrap.is_open()) status = open_bootstrap();
@@ -398,7 +390,7 @@ void pairing::leave() noexcept {
     const auto postponed = take_postponed();
     const bool has_new_request = postponed != nullptr;
     if (has_new_request) answer_postponed(owner, *postponed);
-    try {
+    const bool has_moved = ucs::allocated([&] {
         peer* fresh = nullptr;
         const peer_identity& identity = peer_.identity();
         for (auto next = peer_.endpoints().begin(); next != peer_.endpoints().end();) {
@@ -409,7 +401,8 @@ void pairing::leave() noexcept {
             move_to(each, *fresh);
         }
         if (fresh != nullptr) slot_of<lane_setup>(*fresh).connect_endpoints(pairs::allowed);
-    } catch (const std::bad_alloc&) {
+    });
+    if (!has_moved) {
         ucs::log::error(wireup_log, "out of memory: no new connection to worker {:x} is made",
                         peer_.uid());
     }

@@ -122,8 +122,7 @@ private:
     [[nodiscard]] bool must_notify() const noexcept;
 
     void accept(const arrival& from, bool revokes);
-    [[nodiscard]] ucs_status_t make_accepted(const pair_request& request) noexcept;
-    ucs_status_t make_accepted_lanes(const pair_request& request);
+    [[nodiscard]] ucs_status_t make_accepted(const pair_request& request);
     void postpone(const arrival& from);
     void connect_lanes(const arrival& from);
     void connect_rails(const pair_reply& reply);
