@@ -1,6 +1,7 @@
-// Well-known names of transports and devices, transmitted as one byte.
+// Names in an address: well-known ones, transmitted as one byte, and the characters of others.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string_view>
 
@@ -18,5 +19,14 @@ public:
     [[nodiscard]] static std::string_view transport_name(std::uint8_t number) noexcept;
     [[nodiscard]] static std::string_view device_name(std::uint8_t number) noexcept;
 };
+
+// Characters that are allowed in the names of an address.
+[[nodiscard]] constexpr bool is_control(char c) noexcept {
+    return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
+}
+
+[[nodiscard]] constexpr bool is_resource_name(std::string_view name) noexcept {
+    return std::all_of(name.begin(), name.end(), [](char c) { return c > 0x20 && c < 0x7f; });
+}
 
 }  // namespace ucp::address

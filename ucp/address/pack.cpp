@@ -4,7 +4,6 @@
 
 #include "ucp/address/address.hpp"
 #include "ucp/address/dictionary.hpp"
-#include "ucp/address/text.hpp"
 #include "ucp/address/wire.hpp"
 #include "ucs/log/log.hpp"
 #include "ucs/wire/codec.hpp"

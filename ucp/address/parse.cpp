@@ -5,7 +5,6 @@
 
 #include "ucp/address/address.hpp"
 #include "ucp/address/dictionary.hpp"
-#include "ucp/address/text.hpp"
 #include "ucp/address/wire.hpp"
 #include "ucs/log/throttle.hpp"
 #include "ucs/wire/codec.hpp"

@@ -4,7 +4,6 @@
 #include "ucp/log/log.hpp"
 #include "ucp/proto/send.hpp"
 #include "ucp/rma/begin.hpp"
-#include "ucp/rma/protocols.hpp"
 #include "ucp/rma/remote_op.hpp"
 #include "ucp/rma/wire.hpp"
 

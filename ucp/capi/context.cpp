@@ -1,9 +1,11 @@
 // ucp_context_h: creation, attributes, text.
+#include <dlfcn.h>
 #include <fmt/format.h>
+
+#include <atomic>
 
 #include "ucp/capi/check.hpp"
 #include "ucp/capi/handles.hpp"
-#include "ucp/capi/library_line.hpp"
 #include "uct/components/components.hpp"
 
 namespace {
@@ -34,6 +36,21 @@ void check_version(unsigned major, unsigned minor) {
                    "the program was compiled for version {}.{} of the interface, this library "
                    "serves {}.{}: what is newer is missing",
                    major, minor, UCP_API_MAJOR, UCP_API_MINOR);
+}
+
+// Returns the path of the file that contains this function.
+const char* own_path() noexcept {
+    Dl_info info{};
+    const bool found = ::dladdr(reinterpret_cast<const void*>(&own_path), &info) != 0;
+    return found && info.dli_fname != nullptr ? info.dli_fname : "an unknown file";
+}
+
+// Logs at level info, once per process, the version and the file from which the library was loaded,
+// because several versions may be installed.
+void log_library() noexcept {
+    static std::atomic_flag done;
+    if (!core_log.enabled(ucs::log::level::info) || done.test_and_set()) return;
+    ucs::log::info(core_log, "Hawser {}, loaded from {}", ucp_get_version_string(), own_path());
 }
 
 ucs_status_t create(const ucp_params_t& params, const ucp_config_t* config,

@@ -3,7 +3,7 @@
 
 #include "ucp/eager/front.hpp"
 #include "ucp/proto/pipeline.hpp"
-#include "ucp/proto/rows.hpp"
+#include "ucp/proto/selection.hpp"
 #include "ucp/proto/send.hpp"
 
 namespace ucp {

@@ -5,7 +5,7 @@
 #include "ucp/eager/acknowledge.hpp"
 #include "ucp/eager/front.hpp"
 #include "ucp/proto/pipeline.hpp"
-#include "ucp/proto/rows.hpp"
+#include "ucp/proto/selection.hpp"
 #include "ucp/proto/send.hpp"
 
 namespace ucp {

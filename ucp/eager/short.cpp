@@ -1,7 +1,7 @@
 // Protocol that sends the whole message inside the call, header and data in one piece.
 #include "ucp/eager/front.hpp"
 #include "ucp/proto/pipeline.hpp"
-#include "ucp/proto/rows.hpp"
+#include "ucp/proto/selection.hpp"
 #include "ucp/proto/send.hpp"
 
 namespace ucp {

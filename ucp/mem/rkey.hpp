@@ -3,6 +3,7 @@
 
 #include <array>
 #include <memory>
+#include <tuple>
 
 #include "ucp/mem/access_path.hpp"
 #include "ucp/mem/memory_table.hpp"
@@ -67,7 +68,14 @@ public:
     }
 
     // Returns a negative number, 0 or a positive number. If it is 0, the keys are interchangeable.
-    [[nodiscard]] int compare(const rkey& other) const noexcept;
+    [[nodiscard]] int compare(const rkey& other) const noexcept {
+        const auto all = [](const rkey& key) {
+            return std::make_tuple(key.owner_.id, key.owner_.secret, key.base_, key.length_,
+                                   key.allowed_);
+        };
+        const auto order = all(*this) <=> all(other);
+        return order < 0 ? -1 : (order > 0 ? 1 : 0);
+    }
 
 private:
     std::uint64_t base_;

@@ -5,7 +5,6 @@
 #include <bit>
 
 #include "ucp/proto/remote_choice.hpp"
-#include "ucp/proto/rows.hpp"
 
 namespace ucp {
 

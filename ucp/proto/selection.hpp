@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -58,5 +59,15 @@ private:
     mutable std::array<std::array<ranges, 2>, message_kind_count> classes_;
     std::ptrdiff_t max_short_ = -1;
 };
+
+// Rows of the table.
+extern const protocol eager_short;    // ucp/eager/short.cpp
+extern const protocol eager_bcopy;    // ucp/eager/bcopy.cpp
+extern const protocol eager_multi;    // ucp/eager/multi.cpp
+extern const protocol rndv_in_place;  // ucp/rndv/protocols.cpp
+extern const protocol rndv_stream;    // ucp/rndv/protocols.cpp
+
+// Returns all protocols, cheapest set-up first.
+[[nodiscard]] std::span<const protocol* const> all_protocols() noexcept;
 
 }  // namespace ucp

@@ -5,6 +5,7 @@
 #include "ucp/core/worker.hpp"
 #include "ucp/log/log.hpp"
 #include "ucp/proto/short_path.hpp"
+#include "ucp/proto/striped.hpp"
 #include "ucs/type/allocated.hpp"
 
 namespace ucp {
@@ -42,6 +43,16 @@ void protocol_tables::update_if_outdated() {
     owner_.endpoints().for_each([](ep& each) { slot_of<short_path>(each).refresh(each); });
     ucs::log::debug(proto_log, "data streams at {:.1f} GB/s: protocols were selected anew",
                     streaming.used() * 1e-9);
+}
+
+lane_set lane_set_for(const peer& to, std::size_t length) noexcept {
+    worker& owner = to.owner();
+    return {&to.lanes().am_attr(),
+            to.lanes().rma() != nullptr ? &to.lanes().rma_attr() : nullptr,
+            &owner.owner().costs(),
+            &owner.owner().options(),
+            slot_of<protocol_tables>(owner).streaming.used(),
+            to.lanes().rail_count() > 1 ? rails_bandwidth(to, length) : 0};
 }
 
 }  // namespace ucp

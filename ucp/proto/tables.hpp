@@ -36,4 +36,8 @@ private:
     std::vector<known_table> all_;
 };
 
+// Returns the properties of the lanes to a peer, as input for the predicted cost of a transfer of
+// `length` bytes, which may use several rails.
+[[nodiscard]] lane_set lane_set_for(const peer& to, std::size_t length) noexcept;
+
 }  // namespace ucp

@@ -3,7 +3,6 @@
 #include <array>
 
 #include "ucp/proto/send.hpp"
-#include "ucp/rma/protocols.hpp"
 #include "ucp/rma/remote_op.hpp"
 #include "ucp/rma/store.hpp"
 #include "uct/sm/memory/apply_atomic.hpp"

@@ -4,7 +4,6 @@
 #include "ucp/core/peer.hpp"
 #include "ucp/proto/send.hpp"
 #include "ucp/rma/order.hpp"
-#include "ucp/rma/protocols.hpp"
 #include "ucp/rma/remote_op.hpp"
 #include "ucp/rma/wire.hpp"
 

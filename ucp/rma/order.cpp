@@ -4,7 +4,6 @@
 
 #include "ucp/core/worker.hpp"
 #include "ucp/proto/send.hpp"
-#include "ucp/rma/protocols.hpp"
 #include "ucp/rma/remote_op.hpp"
 #include "ucp/rma/rma.hpp"
 #include "ucp/wireup/connection.hpp"

@@ -5,7 +5,6 @@
 #include "ucp/core/peer.hpp"
 #include "ucp/proto/send.hpp"
 #include "ucp/rma/order.hpp"
-#include "ucp/rma/protocols.hpp"
 #include "ucp/rma/remote_op.hpp"
 
 namespace ucp {

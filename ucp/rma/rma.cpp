@@ -4,11 +4,10 @@
 
 #include "ucp/core/worker.hpp"
 #include "ucp/log/log.hpp"
-#include "ucp/proto/lane_set.hpp"
 #include "ucp/proto/remote_choice.hpp"
 #include "ucp/proto/send.hpp"
+#include "ucp/proto/tables.hpp"
 #include "ucp/rma/begin.hpp"
-#include "ucp/rma/protocols.hpp"
 #include "ucp/rma/remote_op.hpp"
 
 namespace ucp {

@@ -7,7 +7,6 @@
 #include "ucp/mem/access_path.hpp"
 #include "ucp/proto/send.hpp"
 #include "ucp/proto/striped.hpp"
-#include "ucp/rma/protocols.hpp"
 #include "ucp/rma/remote_op.hpp"
 #include "ucp/wireup/lane_setup.hpp"
 

@@ -11,7 +11,7 @@
 #include "ucp/log/log.hpp"
 #include "ucp/proto/send.hpp"
 #include "ucp/rma/order.hpp"
-#include "ucp/rma/protocols.hpp"
+#include "ucp/rma/remote_op.hpp"
 #include "ucp/rma/store.hpp"
 #include "ucp/rma/wire.hpp"
 #include "ucp/wireup/connection.hpp"

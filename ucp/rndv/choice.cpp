@@ -3,7 +3,6 @@
 #include <limits>
 
 #include "ucp/core/worker.hpp"
-#include "ucp/proto/lane_set.hpp"
 #include "ucp/proto/pipeline.hpp"
 #include "ucp/proto/striped.hpp"
 #include "ucp/proto/tables.hpp"

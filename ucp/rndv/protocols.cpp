@@ -1,7 +1,7 @@
 // Rows of the rendezvous protocols. With both, the sender sends an RTS, and the receiver chooses
 // how the data moves.
 #include "ucp/proto/pipeline.hpp"
-#include "ucp/proto/rows.hpp"
+#include "ucp/proto/selection.hpp"
 #include "ucp/rndv/sender.hpp"
 
 namespace ucp {

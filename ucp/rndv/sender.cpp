@@ -13,7 +13,6 @@
 #include "ucp/rndv/kept.hpp"
 #include "ucp/rndv/rndv_send.hpp"
 #include "ucp/rndv/wire.hpp"
-#include "ucp/rndv/write_data.hpp"
 
 namespace ucp {
 

@@ -17,4 +17,8 @@ void end_rndv(request& send);
 // Registers the handlers of the receiver's replies.
 void rndv_listen_replies(worker& owner, uct::iface& iface);
 
+// Writes [offset, end) of the send's buffer to the receiver's memory. UCS_ERR_NO_RESOURCE: call
+// again. After any other error the receiver gets all data by another method. Owner context.
+[[nodiscard]] ucs_status_t write_rest(request& send);
+
 }  // namespace ucp

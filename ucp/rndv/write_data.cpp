@@ -1,11 +1,10 @@
-#include "ucp/rndv/write_data.hpp"
-
 #include <algorithm>
 #include <array>
 
 #include "ucp/core/worker.hpp"
 #include "ucp/proto/striped.hpp"
 #include "ucp/rndv/rndv_send.hpp"
+#include "ucp/rndv/sender.hpp"
 #include "ucp/rndv/wire.hpp"
 
 namespace ucp {

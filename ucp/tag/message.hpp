@@ -3,12 +3,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <vector>
 
 #include "ucp/proto/eager_window.hpp"
 #include "ucp/rndv/rts.hpp"
 #include "ucp/tag/match/unexpected.hpp"
+#include "ucs/type/allocated.hpp"
 #include "ucs/type/status.h"
 
 namespace ucp {
@@ -58,7 +60,16 @@ struct message : tag::unexpected_entry, unexpected_rts {
     alignas(8) std::byte inline_data[inline_capacity];
 
     // Keeps a copy of a fragment. Returns false if there is no memory.
-    [[nodiscard]] bool keep(std::size_t offset, const std::byte* data, std::size_t length) noexcept;
+    [[nodiscard]] bool keep(std::size_t offset, const std::byte* data,
+                            std::size_t length) noexcept {
+        const bool kept = ucs::allocated([&] {
+            fragments.push_back(
+                {offset, length, std::make_unique_for_overwrite<std::byte[]>(length)});
+        });
+        if (!kept) return false;
+        std::memcpy(fragments.back().data.get(), data, length);
+        return true;
+    }
 };
 
 // The cost includes the overhead of the heap and the tables.

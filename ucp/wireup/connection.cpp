@@ -7,7 +7,7 @@
 #include "ucp/proto/credits.hpp"
 #include "ucp/proto/send.hpp"
 #include "ucp/proto/short_path.hpp"
-#include "ucp/wireup/configuration_line.hpp"
+#include "ucp/wireup/explain.hpp"
 #include "ucp/wireup/lane_setup.hpp"
 #include "ucp/wireup/messages.hpp"
 #include "ucp/wireup/pairing.hpp"

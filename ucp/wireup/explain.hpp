@@ -35,4 +35,8 @@ struct lane_in_use {
 [[nodiscard]] std::string explain(const ep& endpoint);
 [[nodiscard]] std::string line_of(const ep& endpoint);
 
+// Logs at level info which lanes carry which traffic, unless an endpoint of this process has had
+// the same lanes before. Called when an endpoint is connected, not per message. Owner context.
+void log_configuration_once(const peer& connected) noexcept;
+
 }  // namespace ucp::wireup

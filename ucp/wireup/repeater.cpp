@@ -1,15 +1,14 @@
 #include "ucp/wireup/repeater.hpp"
 
-#include "ucp/core/peer.hpp"
+#include "ucp/core/worker.hpp"
 #include "ucp/log/log.hpp"
 #include "ucp/wireup/connection.hpp"
 #include "ucp/wireup/pairing.hpp"
 
 namespace ucp::wireup {
 
-request_repeater::request_repeater(ucs::async::event_loop& events,
-                                   ucs::time::nanoseconds interval) noexcept
-    : events_(events), interval_(interval) {}
+request_repeater::request_repeater(worker& owner) noexcept
+    : events_(owner.events()), interval_(owner.watch().interval()) {}
 
 request_repeater::~request_repeater() {
     if (timer_ != 0) events_.remove_timer(timer_);

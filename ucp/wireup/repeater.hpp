@@ -12,8 +12,7 @@ namespace ucp::wireup {
 // of the worker; owner context. The timer runs while a reply is missing, and for one interval more.
 class request_repeater {
 public:
-    // `interval`: 0 for never.
-    request_repeater(ucs::async::event_loop& events, ucs::time::nanoseconds interval) noexcept;
+    explicit request_repeater(worker& owner) noexcept;
     ~request_repeater();
     request_repeater(const request_repeater&) = delete;
     request_repeater& operator=(const request_repeater&) = delete;
@@ -27,7 +26,7 @@ private:
     void repeat_requests() noexcept;
 
     ucs::async::event_loop& events_;
-    const ucs::time::nanoseconds interval_;
+    const ucs::time::nanoseconds interval_;  // 0: never
     ucs::async::event_loop::timer_id timer_ = 0;
     list waiting_;
 };

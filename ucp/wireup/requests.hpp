@@ -12,7 +12,7 @@ namespace ucp::wireup {
 
 // Slot of a worker.
 struct requests {
-    explicit requests(worker& owner) noexcept;
+    explicit requests(worker& owner) noexcept : repeater(owner) {}
 
     request_order order;
     request_repeater repeater;

@@ -2,8 +2,6 @@
 
 #include <catch2/catch.hpp>
 
-#include "ucp/proto/rows.hpp"
-
 namespace {
 
 using namespace ucp;
