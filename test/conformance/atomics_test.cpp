@@ -52,14 +52,10 @@ struct target {
 ucs_status_t finish(network& net, target& on, const uct::atomic_op& change, std::size_t offset,
                     void* before) {
     counted done;
-    ucs_status_t status = UCS_OK;
-    const bool over = net.run_until([&] {
-        status = on.via->atomic(change, {on.address(offset), on.there.get()}, before, &done);
-        return status != UCS_ERR_NO_RESOURCE;
+    const ucs_status_t started = retry(net, [&] {
+        return on.via->atomic(change, {on.address(offset), on.there.get()}, before, &done);
     });
-    if (!over) return UCS_ERR_TIMED_OUT;
-    if (status != UCS_INPROGRESS) return status;
-    return net.run_until([&] { return done.calls == 1; }) ? done.result : UCS_ERR_TIMED_OUT;
+    return wait_for(net, started, done);
 }
 
 template<class Word>
@@ -163,11 +159,9 @@ CONFORMANCE_CASE(atomics_of_two, "atomic operations of two peers lose no update"
     const auto start = [&](uct::ep& via, const uct::remote_memory& there,
                            const uct::atomic_op& change) {
         running.push_back(std::make_unique<counted>());
-        ucs_status_t status = UCS_OK;
-        REQUIRE(net.run_until([&] {
-            status = via.atomic(change, {on.address(8), &there}, nullptr, running.back().get());
-            return status != UCS_ERR_NO_RESOURCE;
-        }));
+        const ucs_status_t status = retry(net, [&] {
+            return via.atomic(change, {on.address(8), &there}, nullptr, running.back().get());
+        });
         REQUIRE((status == UCS_OK || status == UCS_INPROGRESS));
         if (status == UCS_OK) running.pop_back();
     };
@@ -242,12 +236,7 @@ CONFORMANCE_CASE(atomic_flush, "a flush waits for atomic operations, however man
                  needs::atomics) {
     flip_and(net, [&](target& on, const auto& running) {
         counted flushed;
-        const ucs_status_t status = on.via->flush(&flushed);
-        REQUIRE((status == UCS_OK || status == UCS_INPROGRESS));
-        if (status == UCS_INPROGRESS) {
-            REQUIRE(net.run_until([&] { return flushed.calls == 1; }));
-            CHECK(flushed.result == UCS_OK);
-        }
+        REQUIRE(wait_for(net, on.via->flush(&flushed), flushed) == UCS_OK);
         for (const auto& each : running)
             CHECK(each->calls == 1);
         CHECK(on.word<std::uint32_t>(8) == (std::uint64_t{1} << running.size()) - 1);

@@ -7,9 +7,9 @@ namespace {
 
 // A queued send of one message.
 struct queued_send : uct::pending_request {
-    queued_send(outgoing& m, uct::ep& e, const uct::iface_attr& l)
+    queued_send(uct::op which, const bytes& m, uct::ep& e, const uct::iface_attr& l)
         : uct::pending_request{.progress = run, .pending_hook = {}},
-          message(m),
+          message(which, 1, m),
           via(e),
           limits(l) {}
     static ucs_status_t run(uct::pending_request& request) {
@@ -19,7 +19,7 @@ struct queued_send : uct::pending_request {
         if (status != UCS_ERR_NO_RESOURCE) self.finished = status;
         return status;
     }
-    outgoing& message;
+    outgoing message;
     uct::ep& via;
     const uct::iface_attr& limits;
     unsigned attempts = 0;
@@ -28,14 +28,11 @@ struct queued_send : uct::pending_request {
 
 // An endpoint that was filled until it found no resource.
 struct filled {
+    // There is no progress meanwhile, so filling must end: a transport keeps no unbounded queue.
     explicit filled(network& n) : net(n), a(n.at(0)), b(n.at(1)), out(n), via(a.connect(b)) {
         which = message_ops(a.attr()).back() == uct::op::am_zcopy ? uct::op::am_bcopy
                                                                   : message_ops(a.attr()).back();
         size = std::min<std::size_t>(lengths(a.attr(), which).max, 4000);
-    }
-
-    // There is no progress meanwhile, so filling must end: a transport keeps no unbounded queue.
-    void fill() {
         REQUIRE(out.send(a, *via, which, 1, make_message({1, sent++}, size)));
         REQUIRE(net.run_until([&] { return b.inbox.size() == sent; }));
         constexpr std::size_t limit = std::size_t{512} << 20U;
@@ -47,6 +44,15 @@ struct filled {
         REQUIRE(status == UCS_ERR_NO_RESOURCE);
     }
 
+    queued_send& queue(const bytes& message) {
+        requests.push_back(std::make_unique<queued_send>(which, message, *via, a.attr()));
+        via->pending_add(*requests.back());
+        return *requests.back();
+    }
+    void check_takes_messages() {
+        REQUIRE(out.send(a, *via, which, 1, make_message({1, sent}, size)));
+        check_order(sent + 1);
+    }
     void check_order(std::uint32_t count) {
         REQUIRE(net.run_until([&] { return b.inbox.size() == count && out.all_ended(); }));
         for (std::uint32_t i = 0; i < count; ++i)
@@ -61,6 +67,7 @@ struct filled {
     uct::op which{};
     std::size_t size = 0;
     std::uint32_t sent = 0;
+    std::vector<std::unique_ptr<queued_send>> requests;
 };
 
 void collect(uct::pending_request& request, void* into) {
@@ -72,43 +79,30 @@ void collect(uct::pending_request& request, void* into) {
 CONFORMANCE_CASE(fills_up, "an endpoint that is not drained refuses, and takes messages again",
                  needs::copied_messages) {
     filled path(net);
-    path.fill();
     path.check_order(path.sent);
-    REQUIRE(
-        path.out.send(path.a, *path.via, path.which, 1, make_message({1, path.sent}, path.size)));
-    path.check_order(path.sent + 1);
+    path.check_takes_messages();
 }
 
 CONFORMANCE_CASE(pending_order, "queued sends are sent in the order of queueing, once each",
                  needs::copied_messages) {
     filled path(net);
-    path.fill();
     constexpr std::uint32_t waiting = 20;
-    std::vector<std::unique_ptr<outgoing>> messages;
-    std::vector<std::unique_ptr<queued_send>> requests;
-    for (std::uint32_t i = 0; i < waiting; ++i) {
-        messages.push_back(
-            std::make_unique<outgoing>(path.which, 1, make_message({1, path.sent + i}, 40)));
-        requests.push_back(std::make_unique<queued_send>(*messages[i], *path.via, path.a.attr()));
-        path.via->pending_add(*requests[i]);
-    }
+    for (std::uint32_t i = 0; i < waiting; ++i)
+        path.queue(make_message({1, path.sent + i}, 40));
     path.check_order(path.sent + waiting);
-    for (const auto& request : requests) {
+    for (const auto& request : path.requests) {
         CHECK(request->finished == UCS_OK);
         CHECK(request->attempts >= 1);
     }
-    const unsigned attempts = requests.front()->attempts;
+    const unsigned attempts = path.requests.front()->attempts;
     net.settle();
-    CHECK(requests.front()->attempts == attempts);
+    CHECK(path.requests.front()->attempts == attempts);
 }
 
 CONFORMANCE_CASE(queue_first, "new sends are refused while older ones are queued",
                  needs::copied_messages) {
     filled path(net);
-    path.fill();
-    outgoing late(path.which, 1, make_message({1, path.sent}, 40));
-    queued_send request(late, *path.via, path.a.attr());
-    path.via->pending_add(request);
+    const queued_send& request = path.queue(make_message({1, path.sent}, 40));
     std::uint32_t next = path.sent + 1;
     // The receiver makes room; new sends must not overtake the queued ones meanwhile.
     REQUIRE(net.run_until([&] {
@@ -128,27 +122,19 @@ CONFORMANCE_CASE(queue_first, "new sends are refused while older ones are queued
 CONFORMANCE_CASE(purged, "purge returns all queued sends in order and the endpoint stays usable",
                  needs::copied_messages) {
     filled path(net);
-    path.fill();
     constexpr std::uint32_t waiting = 5;
-    std::vector<std::unique_ptr<outgoing>> messages;
-    std::vector<std::unique_ptr<queued_send>> requests;
-    for (std::uint32_t i = 0; i < waiting; ++i) {
-        messages.push_back(std::make_unique<outgoing>(path.which, 1, make_message({3, i}, 40)));
-        requests.push_back(std::make_unique<queued_send>(*messages[i], *path.via, path.a.attr()));
-        path.via->pending_add(*requests[i]);
-    }
+    for (std::uint32_t i = 0; i < waiting; ++i)
+        path.queue(make_message({3, i}, 40));
     std::vector<uct::pending_request*> back;
     path.via->pending_purge(collect, &back);
     REQUIRE(back.size() == waiting);
     for (std::uint32_t i = 0; i < waiting; ++i)
-        CHECK(back[i] == requests[i].get());
+        CHECK(back[i] == path.requests[i].get());
     back.clear();
     path.via->pending_purge(collect, &back);
     CHECK(back.empty());
-    REQUIRE(
-        path.out.send(path.a, *path.via, path.which, 1, make_message({1, path.sent}, path.size)));
-    path.check_order(path.sent + 1);
-    for (const auto& request : requests)
+    path.check_takes_messages();
+    for (const auto& request : path.requests)
         CHECK(request->attempts == 0);
 }
 
@@ -156,30 +142,22 @@ CONFORMANCE_CASE(removed,
                  "a queued send that is taken out is not sent, its neighbours are in order",
                  needs::copied_messages) {
     filled path(net);
-    path.fill();
     constexpr std::uint32_t waiting = 5;
     constexpr std::uint32_t middle = 2;
-    std::vector<std::unique_ptr<outgoing>> messages;
-    std::vector<std::unique_ptr<queued_send>> requests;
     std::uint32_t next = path.sent;
-    for (std::uint32_t i = 0; i < waiting; ++i) {
-        const std::uint32_t number = i == middle ? 0 : next++;
-        messages.push_back(
-            std::make_unique<outgoing>(path.which, 1, make_message({1, number}, 40)));
-        requests.push_back(std::make_unique<queued_send>(*messages[i], *path.via, path.a.attr()));
-        path.via->pending_add(*requests[i]);
-    }
-    path.via->pending_remove(*requests[middle]);
-    CHECK_FALSE(requests[middle]->pending_hook.is_linked());
-    REQUIRE(net.run_until([&] { return requests.back()->finished != UCS_INPROGRESS; }));
-    CHECK(requests[middle]->attempts == 0);
+    for (std::uint32_t i = 0; i < waiting; ++i)
+        path.queue(make_message({1, i == middle ? 0 : next++}, 40));
+    queued_send& removed_one = *path.requests[middle];
+    path.via->pending_remove(removed_one);
+    CHECK_FALSE(removed_one.pending_hook.is_linked());
+    REQUIRE(net.run_until([&] { return path.requests.back()->finished != UCS_INPROGRESS; }));
+    CHECK(removed_one.attempts == 0);
     path.check_order(next);
 }
 
 CONFORMANCE_CASE(waiting_share, "endpoints that wait do not starve each other",
                  needs::copied_messages) {
     const uct::op which = message_ops(a.attr()).front();
-    std::vector<std::unique_ptr<outgoing>> messages;
     std::vector<std::unique_ptr<queued_send>> requests;
     std::vector<std::unique_ptr<uct::ep>> eps;
     constexpr std::uint32_t streams = 4;
@@ -189,14 +167,11 @@ CONFORMANCE_CASE(waiting_share, "endpoints that wait do not starve each other",
     // Queues the send without an attempt if the endpoint has a queue already.
     for (std::uint32_t i = 0; i < each; ++i) {
         for (std::uint32_t s = 0; s < streams; ++s) {
-            auto message = std::make_unique<outgoing>(which, 1, make_message({s, i}, 16));
-            const ucs_status_t status = message->post(*eps[s], a.attr());
+            requests.push_back(
+                std::make_unique<queued_send>(which, make_message({s, i}, 16), *eps[s], a.attr()));
+            const ucs_status_t status = requests.back()->message.post(*eps[s], a.attr());
             REQUIRE((status == UCS_OK || status == UCS_ERR_NO_RESOURCE));
-            if (status == UCS_ERR_NO_RESOURCE) {
-                requests.push_back(std::make_unique<queued_send>(*message, *eps[s], a.attr()));
-                eps[s]->pending_add(*requests.back());
-            }
-            messages.push_back(std::move(message));
+            if (status == UCS_ERR_NO_RESOURCE) eps[s]->pending_add(*requests.back());
         }
     }
     REQUIRE(net.run_until([&] { return b.inbox.size() == streams * each; }));

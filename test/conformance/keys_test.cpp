@@ -52,22 +52,12 @@ struct scene {
     ucs_status_t attempt(access which, const uct::remote_place& where, std::size_t size) {
         via = a.connect(b);
         counted done;
-        ucs_status_t started = UCS_OK;
-        const bool over = net.run_until([&] {
-            started = start(which, where, size, done);
-            return started != UCS_ERR_NO_RESOURCE;
-        });
-        if (!over) return UCS_ERR_TIMED_OUT;
+        const ucs_status_t started = retry(net, [&] { return start(which, where, size, done); });
         if (started != UCS_OK && started != UCS_INPROGRESS) return started;
         counted flushed;
-        const ucs_status_t flushing = via->flush(&flushed);
-        if (flushing == UCS_INPROGRESS && !net.run_until([&] { return flushed.calls == 1; })) {
-            return UCS_ERR_TIMED_OUT;
-        }
-        if (started == UCS_INPROGRESS) {
-            return net.run_until([&] { return done.calls == 1; }) ? done.result : UCS_ERR_TIMED_OUT;
-        }
-        return flushing == UCS_INPROGRESS ? flushed.result : flushing;
+        const ucs_status_t flush = wait_for(net, via->flush(&flushed), flushed);
+        if (flush == UCS_ERR_TIMED_OUT || started == UCS_OK) return flush;
+        return wait_for(net, started, done);
     }
 
     // Checks that the device refused: the endpoint fails with that status, once, and nothing was
@@ -94,14 +84,10 @@ struct scene {
         REQUIRE(net.run_until([&] { return b.count(9) == number; }));
         bytes got(good_memory.size());
         counted done;
-        ucs_status_t started = UCS_OK;
-        REQUIRE(net.run_until([&] {
-            started = good->get_bcopy(got.data(), got.size(), good_key.at(0), &done);
-            return started != UCS_ERR_NO_RESOURCE;
-        }));
+        const ucs_status_t started = retry(
+            net, [&] { return good->get_bcopy(got.data(), got.size(), good_key.at(0), &done); });
         REQUIRE(started == UCS_INPROGRESS);
-        REQUIRE(net.run_until([&] { return done.calls == 1; }));
-        CHECK(done.result == UCS_OK);
+        REQUIRE(wait_for(net, started, done) == UCS_OK);
         CHECK(got == good_memory);
     }
 
@@ -330,12 +316,10 @@ CONFORMANCE_CASE(aborted, "no peer can access memory over an aborted endpoint", 
         counted done;
         const uct::iov piece{in.local.data(), length};
         const uct::remote_place where = there.at(0);
-        ucs_status_t started = UCS_OK;
-        REQUIRE(net.run_until([&] {
-            started = puts ? in.via->put_zcopy({&piece, 1}, where, &done)
-                           : in.via->get_zcopy({&piece, 1}, where, &done);
-            return started != UCS_ERR_NO_RESOURCE;
-        }));
+        const ucs_status_t started = retry(net, [&] {
+            return puts ? in.via->put_zcopy({&piece, 1}, where, &done)
+                        : in.via->get_zcopy({&piece, 1}, where, &done);
+        });
         REQUIRE(started == UCS_INPROGRESS);
         REQUIRE(net.run_until([&] { return done.calls == 1; }));
         CHECK(done.result != UCS_OK);

@@ -85,11 +85,9 @@ CONFORMANCE_CASE(zcopy_cuts, "am_zcopy joins any header and any pieces to one me
                 cut.push_back({message.data() + header + i * each, each});
             counted done;
             b.inbox.clear();
-            ucs_status_t status = UCS_OK;
-            REQUIRE(net.run_until([&] {
-                status = via->am_zcopy(3, std::span(message).first(header), cut, &done);
-                return status != UCS_ERR_NO_RESOURCE;
-            }));
+            const ucs_status_t status = retry(net, [&] {
+                return via->am_zcopy(3, std::span(message).first(header), cut, &done);
+            });
             REQUIRE((status == UCS_OK || status == UCS_INPROGRESS));
             REQUIRE(net.run_until(
                 [&] { return b.inbox.size() == 1 && (status == UCS_OK || done.calls == 1); }));
@@ -109,11 +107,9 @@ CONFORMANCE_CASE(constants, "am_zcopy carries read-only memory", needs::am_zcopy
     REQUIRE(::mprotect(pages->data(), pages->size(), PROT_READ) == 0);
     const uct::iov rest{pages->data() + header, length - header};
     counted done;
-    ucs_status_t status = UCS_OK;
-    REQUIRE(net.run_until([&] {
-        status = via->am_zcopy(3, std::span(message).first(header), {&rest, 1}, &done);
-        return status != UCS_ERR_NO_RESOURCE;
-    }));
+    const ucs_status_t status = retry(net, [&] {
+        return via->am_zcopy(3, std::span(message).first(header), {&rest, 1}, &done);
+    });
     REQUIRE((status == UCS_OK || status == UCS_INPROGRESS));
     REQUIRE(net.run_until(
         [&] { return b.inbox.size() == 1 && (status == UCS_OK || done.calls == 1); }));

@@ -58,30 +58,19 @@ accessible_memory reach(network& net, blocks& data) {
 
 ucs_status_t transfer(network& net, uct::ep& via, bool is_get, blocks& data,
                       const accessible_memory& there, counted& done) {
-    ucs_status_t status = UCS_OK;
-    const bool over = net.run_until([&] {
-        status = is_get ? via.get_zcopy(data.pieces, there.at(blocks::guard), &done)
-                        : via.put_zcopy(data.pieces, there.at(blocks::guard), &done);
-        return status != UCS_ERR_NO_RESOURCE;
+    return retry(net, [&] {
+        return is_get ? via.get_zcopy(data.pieces, there.at(blocks::guard), &done)
+                      : via.put_zcopy(data.pieces, there.at(blocks::guard), &done);
     });
-    return over ? status : UCS_ERR_TIMED_OUT;
 }
 
 // Moves a whole piece to or from the begin of remote memory.
 void move(network& net, uct::ep& via, bool is_get, const uct::iov& piece,
           const accessible_memory& there) {
-    counted done;
-    ucs_status_t status = UCS_OK;
-    REQUIRE(net.run_until([&] {
-        status = is_get ? via.get_zcopy({&piece, 1}, there.at(0), &done)
-                        : via.put_zcopy({&piece, 1}, there.at(0), &done);
-        return status != UCS_ERR_NO_RESOURCE;
-    }));
-    if (status == UCS_INPROGRESS) {
-        REQUIRE(net.run_until([&] { return done.calls == 1; }));
-        status = done.result;
-    }
-    REQUIRE(status == UCS_OK);
+    finish(net, [&](uct::completion* done) {
+        return is_get ? via.get_zcopy({&piece, 1}, there.at(0), done)
+                      : via.put_zcopy({&piece, 1}, there.at(0), done);
+    });
 }
 
 constexpr std::size_t lengths_to_try[] = {0, 1, 7, 8, 4095, 4096, 4097, 65536, 1048576};
@@ -102,13 +91,8 @@ void check_transfer(network& net, uct::op which) {
             const accessible_memory there = reach(net, actual);
             done.push_back(std::make_unique<counted>());
             const ucs_status_t status = transfer(net, *via, is_get, actual, there, *done.back());
-            REQUIRE((status == UCS_OK || status == UCS_INPROGRESS));
-            if (status == UCS_INPROGRESS) {
-                REQUIRE(net.run_until([&] { return done.back()->calls == 1; }));
-                CHECK(done.back()->result == UCS_OK);
-            } else {
-                CHECK(done.back()->calls == 0);
-            }
+            REQUIRE(wait_for(net, status, *done.back()) == UCS_OK);
+            CHECK(done.back()->calls == (status == UCS_INPROGRESS ? 1U : 0U));
             const bool same = actual.local == wanted.local && actual.remote == wanted.remote;
             CHECK(same);
         }
@@ -149,13 +133,12 @@ CONFORMANCE_CASE(put_and_tell, "a message after a put arrives after all of its d
         there.push_back(std::make_unique<accessible_memory>(reach(net, *all.back())));
         done.push_back(std::make_unique<counted>());
         bytes word(1 + i % uct::ep::max_notification, std::byte{5});
-        ucs_status_t status = UCS_OK;
-        REQUIRE(net.run_until([&] {
-            status = via->put_zcopy_and_notify(all.back()->pieces, there.back()->at(blocks::guard),
-                                               1, word, done.back().get());
+        const ucs_status_t status = retry(net, [&] {
+            const ucs_status_t put = via->put_zcopy_and_notify(
+                all.back()->pieces, there.back()->at(blocks::guard), 1, word, done.back().get());
             std::ranges::fill(word, std::byte{5});  // the message was copied in the call
-            return status != UCS_ERR_NO_RESOURCE;
-        }));
+            return put;
+        });
         REQUIRE(status == UCS_INPROGRESS);
     }
     REQUIRE(net.run_until([&] {
@@ -224,9 +207,7 @@ CONFORMANCE_CASE(rma_and_flush, "flush ends after every get and put before it", 
         const ucs_status_t status = transfer(net, *via, false, *all[i], *there[i], *done[i]);
         REQUIRE((status == UCS_OK || status == UCS_INPROGRESS));
     }
-    const ucs_status_t status = via->flush(&flushed);
-    REQUIRE((status == UCS_OK || status == UCS_INPROGRESS));
-    if (status == UCS_INPROGRESS) REQUIRE(net.run_until([&] { return flushed.calls == 1; }));
+    REQUIRE(wait_for(net, via->flush(&flushed), flushed) == UCS_OK);
     for (std::uint32_t i = 0; i < count; ++i) {
         blocks wanted(5000, 1, i);
         wanted.copy(false);

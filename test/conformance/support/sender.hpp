@@ -83,17 +83,26 @@ private:
     ucs_status_t last_ = UCS_OK;
 };
 
+// Calls `start()` until there is room, and returns its status.
+template<class Start>
+ucs_status_t retry(network& net, Start&& start) {
+    ucs_status_t status = UCS_OK;
+    const bool over = net.run_until([&] { return (status = start()) != UCS_ERR_NO_RESOURCE; });
+    return over ? status : UCS_ERR_TIMED_OUT;
+}
+
+// Waits for the end of an operation whose call has returned `started`, and returns its result.
+inline ucs_status_t wait_for(network& net, ucs_status_t started, const counted& done) {
+    if (started != UCS_INPROGRESS) return started;
+    return net.run_until([&] { return done.calls == 1; }) ? done.result : UCS_ERR_TIMED_OUT;
+}
+
 // Calls `start(completion)` until there is room, and waits for its success.
 template<class Start>
 void finish(network& net, Start&& start) {
     counted done;
-    ucs_status_t status = UCS_OK;
-    REQUIRE(net.run_until([&] { return (status = start(&done)) != UCS_ERR_NO_RESOURCE; }));
-    if (status == UCS_INPROGRESS) {
-        REQUIRE(net.run_until([&] { return done.calls == 1; }));
-        status = done.result;
-    }
-    REQUIRE(status == UCS_OK);
+    const ucs_status_t started = retry(net, [&] { return start(&done); });
+    REQUIRE(wait_for(net, started, done) == UCS_OK);
 }
 
 }  // namespace conformance

@@ -399,12 +399,10 @@ TEST_CASE("200 queue pairs between two interfaces each carry messages and reach 
     for (std::uint32_t i = 0; i < count; ++i) {
         CHECK(a.count(i) == 1);
         CHECK(b.count(i) == 1);
-        ucs_status_t status = UCS_OK;
         ++read.count;
-        REQUIRE(net.run_until([&] {
-            status = eps[2 * i]->get_bcopy(&got[i], sizeof got[i], target.at(8 * i), &read);
-            return status != UCS_ERR_NO_RESOURCE;
-        }));
+        const ucs_status_t status = retry(net, [&] {
+            return eps[2 * i]->get_bcopy(&got[i], sizeof got[i], target.at(8 * i), &read);
+        });
         REQUIRE(status == UCS_INPROGRESS);
     }
     REQUIRE(net.run_until([&] { return read.count == 1; }));
@@ -458,15 +456,11 @@ TEST_CASE("a memory window serves one operation after the other, and each has a 
         const uct::remote_place remote_address{reinterpret_cast<std::uint64_t>(block.data()),
                                                remote->get()};
         counted done;
-        ucs_status_t started = UCS_OK;
-        REQUIRE(in.net.run_until([&] {
-            started = puts ? via->put_zcopy({&piece, 1}, remote_address, &done)
-                           : via->get_zcopy({&piece, 1}, remote_address, &done);
-            return started != UCS_ERR_NO_RESOURCE;
-        }));
-        if (started != UCS_INPROGRESS) return started;
-        REQUIRE(in.net.run_until([&] { return done.calls == 1; }));
-        return done.result;
+        const ucs_status_t started = retry(in.net, [&] {
+            return puts ? via->put_zcopy({&piece, 1}, remote_address, &done)
+                        : via->get_zcopy({&piece, 1}, remote_address, &done);
+        });
+        return wait_for(in.net, started, done);
     };
     for (const bool puts : {true, false, true}) {
         CAPTURE(puts);
