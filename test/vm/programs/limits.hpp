@@ -42,6 +42,18 @@ private:
     uct::resource where_;
 };
 
+// A transport on the device with some settings, two of its interfaces, and what they send.
+template<class Transport>
+struct two_sides {
+    explicit two_sides(std::initializer_list<setting> settings = {}) : where(settings) {}
+
+    Transport where;
+    network net{where};
+    side& a{net.at(0)};
+    side& b{net.at(1)};
+    sender out{net};
+};
+
 inline bool in_order(const side& receiver, std::uint32_t stream, std::uint32_t count) {
     std::uint32_t next = 0;
     for (const received& each : receiver.inbox) {

@@ -156,8 +156,8 @@ private:
 };
 
 // An endpoint, and memory of the peer as the target of its puts.
-struct put_scene {
-    explicit put_scene(environment& where) : net(where) {}
+struct put_scene : two_sides<rc_verbs> {
+    using two_sides::two_sides;
     void put(std::span<std::byte> from) {
         const uct::iov piece{from.data(), from.size()};
         finish(net, [&](uct::completion* done) {
@@ -166,11 +166,9 @@ struct put_scene {
     }
 
     static constexpr std::size_t length = 20'000;
-    network net;
-    side& a{net.at(0)};
-    const std::unique_ptr<uct::ep> via{a.connect(net.at(1))};
+    const std::unique_ptr<uct::ep> via{a.connect(b)};
     bytes remote = bytes(length);
-    const accessible_memory target{net.at(1), a, remote};
+    const accessible_memory target{b, a, remote};
 };
 
 // Connections of which only a goodbye is pending, see uct::rc::iface::leave.
@@ -209,203 +207,181 @@ TEST_CASE("a message that is longer than the receiver's buffers ends its endpoin
 }
 
 TEST_CASE("a receiver that does not progress loses nothing, and its senders wait") {
-    rc_verbs where({{"RC_VERBS_FC_ENABLE", "n"},
-                    {"RC_VERBS_RX_QUEUE_LEN", "8"},
-                    {"RC_VERBS_RX_BUFS_FIRST", "8"},
-                    {"RC_VERBS_TX_QUEUE_LEN", "64"}});
-    network net(where);
-    side& a = net.at(0);
-    side& b = net.at(1);
-    sender out(net);
-    const auto via = a.connect(b);
-    const auto other = a.connect(b);
+    two_sides<rc_verbs> in({{"RC_VERBS_FC_ENABLE", "n"},
+                            {"RC_VERBS_RX_QUEUE_LEN", "8"},
+                            {"RC_VERBS_RX_BUFS_FIRST", "8"},
+                            {"RC_VERBS_TX_QUEUE_LEN", "64"}});
+    const auto via = in.a.connect(in.b);
+    const auto other = in.a.connect(in.b);
     const long long before = refusals_for_want_of_buffers();
-    const std::uint32_t sent = fill(out, a, *via, 1);
+    const std::uint32_t sent = fill(in.out, in.a, *via, 1);
     CHECK(sent > 8);
-    CHECK(becomes_true([&] { return a.progress(), refusals_for_want_of_buffers() > before; }));
-    CHECK(b.inbox.empty());
-    REQUIRE(net.run_until([&] { return b.count(1) == sent; }));
-    CHECK(in_order(b, 1, sent));
-    check_message(net, out, a, *via, b, 2);
-    check_message(net, out, a, *other, b, 3);
-    CHECK(a.failures.empty());
+    CHECK(becomes_true([&] { return in.a.progress(), refusals_for_want_of_buffers() > before; }));
+    CHECK(in.b.inbox.empty());
+    REQUIRE(in.net.run_until([&] { return in.b.count(1) == sent; }));
+    CHECK(in_order(in.b, 1, sent));
+    check_message(in.net, in.out, in.a, *via, in.b, 2);
+    check_message(in.net, in.out, in.a, *other, in.b, 3);
+    CHECK(in.a.failures.empty());
 }
 
 TEST_CASE("a sender is no further ahead of its receiver than its window") {
-    rc_verbs where({{"RC_VERBS_FC_WND_SIZE", "6"}});
-    network net(where);
-    side& a = net.at(0);
-    side& b = net.at(1);
-    sender out(net);
-    const auto via = a.connect(b);
-    CHECK(fill(out, a, *via, 1) == 6);
+    two_sides<rc_verbs> in({{"RC_VERBS_FC_WND_SIZE", "6"}});
+    const auto via = in.a.connect(in.b);
+    CHECK(fill(in.out, in.a, *via, 1) == 6);
     for (int turn = 0; turn < 1000; ++turn)
-        a.progress();
-    CHECK(out.try_send(a, *via, uct::op::am_short, 1, make_message({1, 6}, 16)) ==
+        in.a.progress();
+    CHECK(in.out.try_send(in.a, *via, uct::op::am_short, 1, make_message({1, 6}, 16)) ==
           UCS_ERR_NO_RESOURCE);
-    REQUIRE(net.run_until([&] { return b.count(1) == 6; }));
-    REQUIRE(out.send(a, *via, uct::op::am_short, 1, make_message({1, 6}, 16)));
-    REQUIRE(net.run_until([&] { return b.count(1) == 7; }));
-    CHECK(in_order(b, 1, 7));
+    REQUIRE(in.net.run_until([&] { return in.b.count(1) == 6; }));
+    REQUIRE(in.out.send(in.a, *via, uct::op::am_short, 1, make_message({1, 6}, 16)));
+    REQUIRE(in.net.run_until([&] { return in.b.count(1) == 7; }));
+    CHECK(in_order(in.b, 1, 7));
 }
 
 TEST_CASE(
     "the smallest completion queue is not overrun by many endpoints, not even by broken ones") {
-    rc_verbs where({{"RC_VERBS_TX_CQ_LEN", "4"}});
-    network net(where);
-    side& a = net.at(0);
+    two_sides<rc_verbs> in({{"RC_VERBS_TX_CQ_LEN", "4"}});
     constexpr std::uint32_t endpoints = 16, rounds = 40;
     std::vector<std::unique_ptr<uct::ep>> eps;
     bytes memory(endpoints * 8);
-    const accessible_memory target(net.at(1), a, memory);
-    sender out(net);
+    const accessible_memory target(in.net.at(1), in.a, memory);
     for (std::uint32_t i = 0; i < endpoints; ++i)
-        eps.push_back(a.connect(net.at(1 + i % 2)));
+        eps.push_back(in.a.connect(in.net.at(1 + i % 2)));
     for (std::uint32_t round = 0; round < rounds; ++round) {
         for (std::uint32_t i = 0; i < endpoints; ++i) {
-            REQUIRE(out.send(a, *eps[i], uct::op::am_short, 1, make_message({i, round}, 16)));
+            REQUIRE(in.out.send(in.a, *eps[i], uct::op::am_short, 1, make_message({i, round}, 16)));
             if (i % 2 != 0) continue;  // the memory belongs to the first side
             const std::uint64_t word = std::uint64_t{round} << 32U | i;
-            REQUIRE(net.run_until([&] {
+            REQUIRE(in.net.run_until([&] {
                 return eps[i]->put_short(&word, sizeof word, target.at(8 * i)) !=
                        UCS_ERR_NO_RESOURCE;
             }));
         }
     }
-    REQUIRE(net.run_until(
-        [&] { return net.at(1).inbox.size() + net.at(2).inbox.size() == endpoints * rounds; }));
+    REQUIRE(in.net.run_until([&] {
+        return in.net.at(1).inbox.size() + in.net.at(2).inbox.size() == endpoints * rounds;
+    }));
     for (std::uint32_t i = 0; i < endpoints; ++i)
-        CHECK(in_order(net.at(1 + i % 2), i, rounds));
+        CHECK(in_order(in.net.at(1 + i % 2), i, rounds));
     // Half of the connections break with all of their operations.
     for (std::uint32_t i = 0; i < endpoints; ++i)
         static_cast<void>(
-            out.try_send(a, *eps[i], uct::op::am_short, 1, make_message({i, rounds}, 16)));
-    net.remove(2);
-    REQUIRE(net.run_until([&] {
+            in.out.try_send(in.a, *eps[i], uct::op::am_short, 1, make_message({i, rounds}, 16)));
+    in.net.remove(2);
+    REQUIRE(in.net.run_until([&] {
         for (std::uint32_t i = 1; i < endpoints; i += 2)
             static_cast<void>(
-                out.try_send(a, *eps[i], uct::op::am_short, 1, make_message({i, 999}, 16)));
-        return a.failures.size() == endpoints / 2;
+                in.out.try_send(in.a, *eps[i], uct::op::am_short, 1, make_message({i, 999}, 16)));
+        return in.a.failures.size() == endpoints / 2;
     }));
     std::uint64_t last = 0;
     std::memcpy(&last, memory.data(), sizeof last);
     CHECK(last == std::uint64_t{rounds - 1} << 32U);
     for (std::uint32_t i = 0; i < endpoints; i += 2)
-        check_message(net, out, a, *eps[i], net.at(1), 100 + i);
-    CHECK(a.failures.size() == endpoints / 2);
+        check_message(in.net, in.out, in.a, *eps[i], in.net.at(1), 100 + i);
+    CHECK(in.a.failures.size() == endpoints / 2);
 }
 
 TEST_CASE("peers that post no receives do not keep others from being sent to") {
-    rc_verbs where({{"RC_VERBS_TX_CQ_LEN", "64"},
-                    {"RC_VERBS_TX_QUEUE_LEN", "64"},
-                    {"RC_VERBS_LINGER", "100ms"}});
-    network net(where);
-    side& a = net.at(0);
-    side& b = net.at(1);
-    sender out(net);
-    const auto kept = a.connect(b);
-    auto& device = dynamic_cast<uct::ib::domain&>(*a.iface().domain());
-    const auto gid_index = static_cast<std::uint8_t>(std::stoi(vfs_text(a.iface(), "gid_index")));
+    two_sides<rc_verbs> in({{"RC_VERBS_TX_CQ_LEN", "64"},
+                            {"RC_VERBS_TX_QUEUE_LEN", "64"},
+                            {"RC_VERBS_LINGER", "100ms"}});
+    const auto kept = in.a.connect(in.b);
+    auto& device = dynamic_cast<uct::ib::domain&>(*in.a.iface().domain());
+    const auto gid_index =
+        static_cast<std::uint8_t>(std::stoi(vfs_text(in.a.iface(), "gid_index")));
     std::vector<std::unique_ptr<bare_pair>> peers;
     std::vector<std::unique_ptr<uct::ep>> eps;
     for (std::uint32_t i = 0; i < 10; ++i) {
-        auto made = a.iface().create_ep(a.address());
+        auto made = in.a.iface().create_ep(in.a.address());
         REQUIRE(made);
         peers.push_back(std::make_unique<bare_pair>(device));
-        peers.back()->connect(**made, a.address(), gid_index);
+        peers.back()->connect(**made, in.a.address(), gid_index);
         eps.push_back(std::move(*made));
-        CHECK(fill(out, a, *eps.back(), i) > 0);
+        CHECK(fill(in.out, in.a, *eps.back(), i) > 0);
     }
     for (std::uint32_t i = 100; i < 110; ++i)
-        check_message(net, out, a, *kept, b, i);
+        check_message(in.net, in.out, in.a, *kept, in.b, i);
     // Messages to them are given up some time after their endpoints were destroyed.
     eps.clear();
     REQUIRE(becomes_true([&] {
-        a.progress();
-        const credits_shown credits(a);
+        in.a.progress();
+        const credits_shown credits(in.a);
         return credits.used <= credits.all / 4;
     }));
-    check_message(net, out, a, *kept, b, 110);
-    CHECK(a.failures.empty());
+    check_message(in.net, in.out, in.a, *kept, in.b, 110);
+    CHECK(in.a.failures.empty());
 }
 
 TEST_CASE("destroyed endpoints whose peers do not respond leave most resources to others") {
-    rc_verbs where(
+    two_sides<rc_verbs> in(
         {{"RC_VERBS_TX_CQ_LEN", "64"}, {"RC_VERBS_TX_QUEUE_LEN", "8"}, {"RC_VERBS_TIMEOUT", "2s"}});
-    network net(where);
-    side& a = net.at(0);
-    side& b = net.at(1);
-    sender out(net);
-    const auto kept = a.connect(b);
+    const auto kept = in.a.connect(in.b);
     for (std::uint32_t i = 0; i < most_leaving + 50; ++i) {
-        connect_to_nobody(a, b);
-        a.progress();
-        const credits_shown credits(a);
+        connect_to_nobody(in.a, in.b);
+        in.a.progress();
+        const credits_shown credits(in.a);
         REQUIRE(credits.used <= credits.all / 8);
-        REQUIRE(number_in(a, "connections") <= most_leaving + 1);
+        REQUIRE(number_in(in.a, "connections") <= most_leaving + 1);
         if (i % 50 != 0) continue;
-        REQUIRE(out.try_send(a, *kept, uct::op::am_short, 1, make_message({i, 0}, 16)) == UCS_OK);
-        REQUIRE(net.run_until([&] { return b.count(i) == 1; }));
-        flush(net, *kept);
+        REQUIRE(in.out.try_send(in.a, *kept, uct::op::am_short, 1, make_message({i, 0}, 16)) ==
+                UCS_OK);
+        REQUIRE(in.net.run_until([&] { return in.b.count(i) == 1; }));
+        flush(in.net, *kept);
     }
-    CHECK(number_in(a, "connections") == most_leaving + 1);
-    CHECK(a.failures.empty());
+    CHECK(number_in(in.a, "connections") == most_leaving + 1);
+    CHECK(in.a.failures.empty());
 }
 
 TEST_CASE("many endpoints that are destroyed at once all send a goodbye") {
-    rc_verbs where({{"RC_VERBS_TX_CQ_LEN", "16"}, {"RC_VERBS_TX_QUEUE_LEN", "8"}});
-    network net(where);
-    side& a = net.at(0);
-    side& b = net.at(1);
+    two_sides<rc_verbs> in({{"RC_VERBS_TX_CQ_LEN", "16"}, {"RC_VERBS_TX_QUEUE_LEN", "8"}});
     constexpr std::size_t count = most_leaving;  // one more would replace another one
     std::vector<std::unique_ptr<uct::ep>> eps;
     for (std::size_t i = 0; i < count; ++i)
-        eps.push_back(a.connect(b));
-    CHECK(number_in(b, "connections") == count);
+        eps.push_back(in.a.connect(in.b));
+    CHECK(number_in(in.b, "connections") == count);
     eps.clear();
     // The other ends send nothing, so only a goodbye ends them.
-    REQUIRE(net.run_until([&] { return number_in(b, "connections") == 0; }));
-    REQUIRE(net.run_until([&] { return number_in(a, "connections") == 0; }));
-    REQUIRE(net.run_until([&] { return credits_shown(a).used == 0; }));
+    REQUIRE(in.net.run_until([&] { return number_in(in.b, "connections") == 0; }));
+    REQUIRE(in.net.run_until([&] { return number_in(in.a, "connections") == 0; }));
+    REQUIRE(in.net.run_until([&] { return credits_shown(in.a).used == 0; }));
 }
 
 TEST_CASE("200 queue pairs between two interfaces each carry messages and reach memory") {
-    rc_verbs where({{"RC_VERBS_TX_QUEUE_LEN", "8"}});
-    network net(where);
-    side& a = net.at(0);
-    side& b = net.at(1);
+    two_sides<rc_verbs> in({{"RC_VERBS_TX_QUEUE_LEN", "8"}});
     constexpr std::uint32_t count = 100;  // in each direction
     std::vector<std::unique_ptr<uct::ep>> eps;
     std::vector<std::uint64_t> memory(count);
-    const accessible_memory target(b, a, std::as_writable_bytes(std::span(memory)));
-    sender out(net);
+    const accessible_memory target(in.b, in.a, std::as_writable_bytes(std::span(memory)));
     for (std::uint32_t i = 0; i < count; ++i) {
-        eps.push_back(a.connect(b));
-        eps.push_back(b.connect(a));
+        eps.push_back(in.a.connect(in.b));
+        eps.push_back(in.b.connect(in.a));
     }
     for (std::uint32_t i = 0; i < count; ++i) {
-        REQUIRE(out.send(a, *eps[2 * i], uct::op::am_short, 1, make_message({i, 0}, 16)));
-        REQUIRE(out.send(b, *eps[2 * i + 1], uct::op::am_short, 2, make_message({i, 0}, 16)));
+        REQUIRE(in.out.send(in.a, *eps[2 * i], uct::op::am_short, 1, make_message({i, 0}, 16)));
+        REQUIRE(in.out.send(in.b, *eps[2 * i + 1], uct::op::am_short, 2, make_message({i, 0}, 16)));
         const std::uint64_t word = 0x1234'0000 + i;
-        REQUIRE(net.run_until([&] {
+        REQUIRE(in.net.run_until([&] {
             return eps[2 * i]->put_short(&word, sizeof word, target.at(8 * i)) !=
                    UCS_ERR_NO_RESOURCE;
         }));
     }
-    REQUIRE(net.run_until([&] { return a.inbox.size() == count && b.inbox.size() == count; }));
+    REQUIRE(
+        in.net.run_until([&] { return in.a.inbox.size() == count && in.b.inbox.size() == count; }));
     std::vector<std::uint64_t> got(count);
     counted read;
     read.count = 1;
     for (std::uint32_t i = 0; i < count; ++i) {
-        CHECK(a.count(i) == 1);
-        CHECK(b.count(i) == 1);
+        CHECK(in.a.count(i) == 1);
+        CHECK(in.b.count(i) == 1);
         ++read.count;
-        const ucs_status_t status = retry(net, [&] {
+        const ucs_status_t status = retry(in.net, [&] {
             return eps[2 * i]->get_bcopy(&got[i], sizeof got[i], target.at(8 * i), &read);
         });
         REQUIRE(status == UCS_INPROGRESS);
     }
-    REQUIRE(net.run_until([&] { return read.count == 1; }));
+    REQUIRE(in.net.run_until([&] { return read.count == 1; }));
     CHECK(read.status == UCS_OK);
     for (std::uint32_t i = 0; i < count; ++i)
         CHECK(got[i] == 0x1234'0000 + i);
@@ -414,8 +390,7 @@ TEST_CASE("200 queue pairs between two interfaces each carry messages and reach 
 TEST_CASE("memory stays registered for the next operation, until it is unmapped") {
     const bool kept = GENERATE(true, false);
     CAPTURE(kept);
-    rc_verbs where({{"IB_RCACHE_ENABLE", kept ? "y" : "n"}});
-    put_scene in(where);
+    put_scene in({{"IB_RCACHE_ENABLE", kept ? "y" : "n"}});
     constexpr std::size_t length = put_scene::length;
     const auto counts = [&in] {
         return std::vector{registrations(in.a, "misses"), registrations(in.a, "hits"),
@@ -440,8 +415,7 @@ TEST_CASE("memory stays registered for the next operation, until it is unmapped"
 
 // Soft RoCE does not check bounds of windows. The conformance suite tests those of registrations.
 TEST_CASE("a memory window serves one operation after the other, and each has a key of its own") {
-    rc_verbs where({{"IB_MEMORY_WINDOWS", "y"}});
-    put_scene in(where);
+    put_scene in({{"IB_MEMORY_WINDOWS", "y"}});
     side& b = in.net.at(1);
     uct::memory_domain& owner = *b.iface().domain();
     CHECK(vfs_text(b.iface(), "memory_domain/memory_windows") == "yes");
@@ -483,27 +457,24 @@ TEST_CASE("a memory window serves one operation after the other, and each has a 
 }
 
 TEST_CASE("constants are exposed for reading, without windows and without a log line") {
-    rc_verbs where({{"IB_MEMORY_WINDOWS", "y"}});
-    network net(where);
-    side& a = net.at(0);
-    side& b = net.at(1);
+    two_sides<rc_verbs> in({{"IB_MEMORY_WINDOWS", "y"}});
     const auto made = ucs::memory::mapped::anonymous(65536);
     REQUIRE(made);
     const std::span<std::byte> pages = made->bytes();
     std::fill(pages.begin(), pages.end(), std::byte{7});
     REQUIRE(::mprotect(pages.data(), pages.size(), PROT_READ) == 0);
     const test::log_capture log;
-    const auto exposed = b.iface().domain()->expose(pages, uct::memory_access::read);
+    const auto exposed = in.b.iface().domain()->expose(pages, uct::memory_access::read);
     REQUIRE(exposed.ok());
     CHECK(log.text().empty());
-    const auto remote = a.iface().domain()->attach(exposed->key, uct::memory_access::read);
+    const auto remote = in.a.iface().domain()->attach(exposed->key, uct::memory_access::read);
     REQUIRE(remote.ok());
-    const auto via = a.connect(b);
+    const auto via = in.a.connect(in.b);
     bytes local(pages.size());
     const uct::iov piece{local.data(), local.size()};
     const uct::remote_place remote_address{reinterpret_cast<std::uint64_t>(pages.data()),
                                            remote->get()};
-    finish(net, [&](uct::completion* done) {
+    finish(in.net, [&](uct::completion* done) {
         return via->get_zcopy({&piece, 1}, remote_address, done);
     });
     CHECK(std::equal(local.begin(), local.end(), pages.begin(), pages.end()));
@@ -523,8 +494,7 @@ TEST_CASE("memory is exposed without windows if they are disabled or unavailable
 }
 
 TEST_CASE("a fork changes nothing in what the parent's registered memory sends") {
-    rc_verbs where;
-    put_scene in(where);
+    put_scene in;
     constexpr std::size_t length = put_scene::length;
     auto pages = ucs::memory::mapped::anonymous(length);
     REQUIRE(pages);
@@ -562,132 +532,114 @@ TEST_CASE("a fork changes nothing in what the parent's registered memory sends")
 }
 
 TEST_CASE("endpoints and interfaces show their queue pairs, windows and buffers") {
-    rc_verbs where({{"RC_VERBS_FC_WND_SIZE", "100"}, {"RC_VERBS_RX_BUFS_FIRST", "32"}});
-    network net(where);
-    side& a = net.at(0);
-    side& b = net.at(1);
-    sender out(net);
+    two_sides<rc_verbs> in({{"RC_VERBS_FC_WND_SIZE", "100"}, {"RC_VERBS_RX_BUFS_FIRST", "32"}});
     {
-        auto alone = a.iface().create_ep(b.address());
+        auto alone = in.a.iface().create_ep(in.b.address());
         REQUIRE(alone);
         CHECK(vfs_text(**alone, "state") == "unconnected, queue pair init");
     }
-    const auto via = a.connect(b);
-    const auto other = a.connect(b);
+    const auto via = in.a.connect(in.b);
+    const auto other = in.a.connect(in.b);
     CHECK(vfs_text(*via, "state") == "connected, queue pair ready to send");
     CHECK(vfs_text(*via, "queue_pair") == number_of_pair(*via));
     CHECK(vfs_text(*via, "queue_pair") != vfs_text(*other, "queue_pair"));
-    CHECK(vfs_text(a.iface(), "connections") == "2");
+    CHECK(vfs_text(in.a.iface(), "connections") == "2");
     CHECK(vfs_text(*via, "flow_window") == "100");
-    CHECK(received_buffers(b, "buffers") == "32");
-    CHECK(received_buffers(b, "posted") == "32");
+    CHECK(received_buffers(in.b, "buffers") == "32");
+    CHECK(received_buffers(in.b, "posted") == "32");
     for (std::uint32_t i = 0; i < 7; ++i)
-        REQUIRE(out.try_send(a, *via, uct::op::am_short, 1, make_message({1, i}, 16)) == UCS_OK);
+        REQUIRE(in.out.try_send(in.a, *via, uct::op::am_short, 1, make_message({1, i}, 16)) ==
+                UCS_OK);
     CHECK(vfs_text(*via, "flow_window") == "93");
     CHECK(vfs_text(*other, "flow_window") == "100");
     CHECK(vfs_text(*via, "send_requests") == "7");
     CHECK(vfs_text(*via, "doorbells") == "7");
-    CHECK(vfs_text(a.iface(), "doorbells") == "7");
-    REQUIRE(net.run_until([&] { return b.count(1) == 7; }));
-    CHECK(vfs_text(b.iface(), "messages_received") == "7");
+    CHECK(vfs_text(in.a.iface(), "doorbells") == "7");
+    REQUIRE(in.net.run_until([&] { return in.b.count(1) == 7; }));
+    CHECK(vfs_text(in.b.iface(), "messages_received") == "7");
     // Seven buffers of a batch of sixteen are empty.
-    CHECK(received_buffers(b, "posted") == "25");
-    flush(net, *via);
+    CHECK(received_buffers(in.b, "posted") == "25");
+    flush(in.net, *via);
     CHECK(vfs_text(*via, "send_requests") == "0");
     CHECK(vfs_text(*via, "completions") == "1");
-    CHECK(vfs_text(a.iface(), "send_completions") == "1");
-    net.remove(1);
-    REQUIRE(net.run_until([&] { return a.failures.size() == 2; }));
+    CHECK(vfs_text(in.a.iface(), "send_completions") == "1");
+    in.net.remove(1);
+    REQUIRE(in.net.run_until([&] { return in.a.failures.size() == 2; }));
     CHECK(vfs_text(*via, "state") == "failed, queue pair error");
 }
 
 TEST_CASE("the device's event adds receive buffers before any call of progress") {
-    rc_verbs where({{"RC_VERBS_RX_BUFS_FIRST", "8"}, {"RC_VERBS_RX_QUEUE_LEN", "64"}});
-    network net(where);
-    side& a = net.at(0);
-    side& b = net.at(1);
-    sender out(net);
-    const auto via = a.connect(b);
-    CHECK(received_buffers(b, "buffers") == "8");
-    const std::uint32_t sent = fill(out, a, *via, 1);
+    two_sides<rc_verbs> in({{"RC_VERBS_RX_BUFS_FIRST", "8"}, {"RC_VERBS_RX_QUEUE_LEN", "64"}});
+    const auto via = in.a.connect(in.b);
+    CHECK(received_buffers(in.b, "buffers") == "8");
+    const std::uint32_t sent = fill(in.out, in.a, *via, 1);
     REQUIRE(sent > 64);
     CHECK(becomes_true(
-        [&] { return b.poll_events() > 0 && received_buffers(b, "buffers") == "64"; }));
-    CHECK(received_buffers(b, "shortages") == "3");  // 8, 16, 32
-    CHECK(b.inbox.empty());
-    REQUIRE(net.run_until([&] { return b.count(1) == sent; }));
-    CHECK(in_order(b, 1, sent));
-    CHECK(received_buffers(b, "buffers") == "64");
+        [&] { return in.b.poll_events() > 0 && received_buffers(in.b, "buffers") == "64"; }));
+    CHECK(received_buffers(in.b, "shortages") == "3");  // 8, 16, 32
+    CHECK(in.b.inbox.empty());
+    REQUIRE(in.net.run_until([&] { return in.b.count(1) == sent; }));
+    CHECK(in_order(in.b, 1, sent));
+    CHECK(received_buffers(in.b, "buffers") == "64");
 }
 
 TEST_CASE("a goodbye behind many messages counts more than a request that failed meanwhile") {
-    rc_verbs where({{"RC_VERBS_RETRY_COUNT", "1"},
-                    {"RC_VERBS_RX_QUEUE_LEN", "1024"},
-                    {"RC_VERBS_RX_BUFS_FIRST", "1024"}});
     const test::log_capture log;
-    network net(where);
-    side& a = net.at(0);
-    side& b = net.at(1);
-    sender out(net);
-    const auto via = a.connect(b);
-    uct::ep& back = b.newest_partner();
+    two_sides<rc_verbs> in({{"RC_VERBS_RETRY_COUNT", "1"},
+                            {"RC_VERBS_RX_QUEUE_LEN", "1024"},
+                            {"RC_VERBS_RX_BUFS_FIRST", "1024"}});
+    const auto via = in.a.connect(in.b);
+    uct::ep& back = in.b.newest_partner();
     // More than progress reads before it checks requests that have ended.
     constexpr std::uint32_t count = 400;
-    for (std::uint32_t sent = 0; sent < count; b.progress()) {
-        if (out.try_send(b, back, uct::op::am_short, 1, make_message({1, sent}, 16)) == UCS_OK)
+    for (std::uint32_t sent = 0; sent < count; in.b.progress()) {
+        if (in.out.try_send(in.b, back, uct::op::am_short, 1, make_message({1, sent}, 16)) ==
+            UCS_OK)
             ++sent;
     }
-    b.close();
-    REQUIRE(out.try_send(a, *via, uct::op::am_short, 1, make_message({2, 0}, 16)) == UCS_OK);
+    in.b.close();
+    REQUIRE(in.out.try_send(in.a, *via, uct::op::am_short, 1, make_message({2, 0}, 16)) == UCS_OK);
     ::sleep(2);
-    CHECK(only_failure(a).status == UCS_ERR_NOT_CONNECTED);
-    CHECK(a.count(1) == count);
+    CHECK(only_failure(in.a).status == UCS_ERR_NOT_CONNECTED);
+    CHECK(in.a.count(1) == count);
 }
 
 TEST_CASE("a receiver that has no buffer for longer than senders try ends their endpoints alone") {
-    rc_verbs where({{"RC_VERBS_FC_ENABLE", "n"},
-                    {"RC_VERBS_RX_QUEUE_LEN", "8"},
-                    {"RC_VERBS_RX_BUFS_FIRST", "8"},
-                    {"RC_VERBS_RNR_RETRY_COUNT", "1"},
-                    {"RC_VERBS_RNR_TIMEOUT", "10us"},
-                    {"RC_VERBS_TX_QUEUE_LEN", "64"}});
     const talkative all;
     const test::log_capture log;
-    network net(where);
-    side& a = net.at(0);
-    side& b = net.at(1);
-    sender out(net);
-    const auto via = a.connect(b);
-    const auto other = a.connect(b);
-    CHECK(fill(out, a, *via, 1) > 8);
-    CHECK(only_failure(a).which == via.get());
-    CHECK(only_failure(a).status == UCS_ERR_ENDPOINT_TIMEOUT);
+    two_sides<rc_verbs> in({{"RC_VERBS_FC_ENABLE", "n"},
+                            {"RC_VERBS_RX_QUEUE_LEN", "8"},
+                            {"RC_VERBS_RX_BUFS_FIRST", "8"},
+                            {"RC_VERBS_RNR_RETRY_COUNT", "1"},
+                            {"RC_VERBS_RNR_TIMEOUT", "10us"},
+                            {"RC_VERBS_TX_QUEUE_LEN", "64"}});
+    const auto via = in.a.connect(in.b);
+    const auto other = in.a.connect(in.b);
+    CHECK(fill(in.out, in.a, *via, 1) > 8);
+    CHECK(only_failure(in.a).which == via.get());
+    CHECK(only_failure(in.a).status == UCS_ERR_ENDPOINT_TIMEOUT);
     CHECK(log.count("RNR retry counter exceeded") == 1);
-    CHECK(out.try_send(a, *via, uct::op::am_short, 1, make_message({1, 99}, 16)) ==
+    CHECK(in.out.try_send(in.a, *via, uct::op::am_short, 1, make_message({1, 99}, 16)) ==
           UCS_ERR_ENDPOINT_TIMEOUT);
-    REQUIRE(net.run_until([&] { return b.count(1) == 8; }));
-    CHECK(in_order(b, 1, 8));
-    check_message(net, out, a, *other, b, 2);
-    CHECK(a.failures.size() == 1);
-    net.settle();
-    CHECK(b.count(1) == 8);
+    REQUIRE(in.net.run_until([&] { return in.b.count(1) == 8; }));
+    CHECK(in_order(in.b, 1, 8));
+    check_message(in.net, in.out, in.a, *other, in.b, 2);
+    CHECK(in.a.failures.size() == 1);
+    in.net.settle();
+    CHECK(in.b.count(1) == 8);
 }
 
 TEST_CASE("the device itself refuses atomic operations at odd addresses") {
-    rc_verbs where;
-    network net(where);
-    side& a = net.at(0);
-    side& b = net.at(1);
-    sender out(net);
-    const auto kept = a.connect(b);
-    auto& device = dynamic_cast<uct::ib::domain&>(*a.iface().domain());
+    two_sides<rc_verbs> in;
+    const auto kept = in.a.connect(in.b);
+    auto& device = dynamic_cast<uct::ib::domain&>(*in.a.iface().domain());
     bare_pair bare(device);
-    auto accepted = b.iface().create_ep(a.address());
+    auto accepted = in.b.iface().create_ep(in.a.address());
     REQUIRE(accepted);
-    bare.connect(**accepted, b.address(),
-                 static_cast<std::uint8_t>(std::stoi(vfs_text(a.iface(), "gid_index"))));
+    bare.connect(**accepted, in.b.address(),
+                 static_cast<std::uint8_t>(std::stoi(vfs_text(in.a.iface(), "gid_index"))));
     alignas(8) std::uint64_t words[2] = {5, 6};
-    const accessible_memory target(b, a, std::as_writable_bytes(std::span(words)));
+    const accessible_memory target(in.b, in.a, std::as_writable_bytes(std::span(words)));
     alignas(8) std::uint64_t before = 0;
     const auto region = device.use_own(&before, sizeof before);
     REQUIRE(region);
@@ -697,28 +649,24 @@ TEST_CASE("the device itself refuses atomic operations at odd addresses") {
     CHECK(bare.add_one(target.at(3), **region) == IBV_WC_REM_INV_REQ_ERR);
     CHECK(before == 5);
     CHECK((words[0] == 6 && words[1] == 6));
-    check_message(net, out, a, *kept, b, 1);
+    check_message(in.net, in.out, in.a, *kept, in.b, 1);
 }
 
 TEST_CASE("a device that carries little in a request sends longer short messages by a buffer") {
     // Soft RoCE offers as many bytes as the list of pieces has, 16 for each.
-    rc_verbs where({{"RC_VERBS_TX_MIN_INLINE", "0"}, {"RC_VERBS_TX_MIN_SGE", "2"}});
-    network net(where);
-    side& a = net.at(0);
-    side& b = net.at(1);
-    const auto via = a.connect(b);
-    sender out(net);
-    REQUIRE(vfs_text(a.iface(), "inline_bytes") == "32");
-    const length_range sizes = lengths(a.attr(), uct::op::am_short);
+    two_sides<rc_verbs> in({{"RC_VERBS_TX_MIN_INLINE", "0"}, {"RC_VERBS_TX_MIN_SGE", "2"}});
+    const auto via = in.a.connect(in.b);
+    REQUIRE(vfs_text(in.a.iface(), "inline_bytes") == "32");
+    const length_range sizes = lengths(in.a.attr(), uct::op::am_short);
     REQUIRE(sizes.max > 32);
     std::uint32_t number = 0;
     for (std::size_t size = sizes.min; size <= sizes.max; ++size) {
         const bytes message = make_message({1, number++}, size);
-        REQUIRE(out.send(a, *via, uct::op::am_short, 1, message));
-        REQUIRE(net.run_until([&] { return b.inbox.size() == number; }));
-        CHECK(b.inbox.back().data == message);
+        REQUIRE(in.out.send(in.a, *via, uct::op::am_short, 1, message));
+        REQUIRE(in.net.run_until([&] { return in.b.inbox.size() == number; }));
+        CHECK(in.b.inbox.back().data == message);
     }
-    const bytes longer(a.attr().max_short + 1);
+    const bytes longer(in.a.attr().max_short + 1);
     CHECK(via->am_short(1, 0, longer.data(), longer.size()) == UCS_ERR_INVALID_PARAM);
 }
 
@@ -738,8 +686,7 @@ TEST_CASE("memory of another device that cannot be registered is reported and en
         }
         const std::span<std::byte> bytes;
     };
-    rc_verbs where;
-    put_scene in(where);
+    put_scene in;
     uct::memory_domain& device = *in.a.iface().domain();
     const auto made = ucs::memory::mapped::anonymous(65536);
     REQUIRE(made);
@@ -758,8 +705,7 @@ TEST_CASE("memory of another device that cannot be registered is reported and en
 TEST_CASE("the cost of registration is known, and memory that stays registered costs nothing") {
     const bool kept = GENERATE(true, false);
     CAPTURE(kept);
-    rc_verbs where({{"IB_RCACHE_ENABLE", kept ? "y" : "n"}});
-    put_scene in(where);
+    put_scene in({{"IB_RCACHE_ENABLE", kept ? "y" : "n"}});
     uct::memory_domain& device = *in.a.iface().domain();
     const auto price = [&](std::span<std::byte> bytes) {
         return device.preparation_of(bytes, uct::memory_access::read, uct::memory_user::own);
@@ -776,14 +722,12 @@ TEST_CASE("the cost of registration is known, and memory that stays registered c
 }
 
 TEST_CASE("wrong messages of peers do not fill the log") {
-    rc_verbs where;
-    network net(where);
-    side& a = net.at(0);
-    auto made = a.iface().create_ep(net.at(1).address());
+    two_sides<rc_verbs> in;
+    auto made = in.a.iface().create_ep(in.net.at(1).address());
     REQUIRE(made.ok());
     const test::log_capture log;
     for (int i = 0; i < 1000; ++i) {
-        REQUIRE(a.iface().domain()->attach({}, uct::memory_access::read).status() ==
+        REQUIRE(in.a.iface().domain()->attach({}, uct::memory_access::read).status() ==
                 UCS_ERR_INVALID_PARAM);
         REQUIRE((*made)->connect_to({}) == UCS_ERR_INVALID_ADDR);
     }

@@ -36,37 +36,34 @@ void check_all(const side& receiver, std::uint32_t stream, std::uint32_t count) 
 }  // namespace
 
 TEST_CASE("nothing is lost or delivered twice on a bad network with receivers that forget") {
-    ud_verbs where({{"UD_VERBS_PATH_MTU", "256"},
-                    {"UD_VERBS_MIN_RTO", "1ms"},
-                    {"UD_VERBS_MAX_RTO", "100ms"},
-                    {"UD_VERBS_TEST_DROP", "0.1"},
-                    {"UD_VERBS_TEST_DUPLICATE", "0.1"},
-                    {"UD_VERBS_TEST_REORDER", "0.1"},
-                    {"UD_VERBS_TEST_FORGET", "0.5"}});
-    network net(where);
-    side& a = net.at(0);
-    side& b = net.at(1);
-    sender out(net);
-    const auto remote = a.connect(b);
-    const auto back = b.connect(a);
+    two_sides<ud_verbs> in({{"UD_VERBS_PATH_MTU", "256"},
+                            {"UD_VERBS_MIN_RTO", "1ms"},
+                            {"UD_VERBS_MAX_RTO", "100ms"},
+                            {"UD_VERBS_TEST_DROP", "0.1"},
+                            {"UD_VERBS_TEST_DUPLICATE", "0.1"},
+                            {"UD_VERBS_TEST_REORDER", "0.1"},
+                            {"UD_VERBS_TEST_FORGET", "0.5"}});
+    const auto remote = in.a.connect(in.b);
+    const auto back = in.b.connect(in.a);
     constexpr std::uint32_t rounds = 100, of_each = 10, count = rounds * of_each;
     for (std::uint32_t i = 0; i < count; ++i) {
-        REQUIRE(out.send(a, *remote, uct::op::am_bcopy, 1, message_of({1, i})));
-        REQUIRE(out.send(b, *back, uct::op::am_bcopy, 1, message_of({2, i})));
+        REQUIRE(in.out.send(in.a, *remote, uct::op::am_bcopy, 1, message_of({1, i})));
+        REQUIRE(in.out.send(in.b, *back, uct::op::am_bcopy, 1, message_of({2, i})));
         if ((i + 1) % of_each != 0) continue;
-        flush(net, *remote);
-        flush(net, *back);
+        flush(in.net, *remote);
+        flush(in.net, *back);
         // After this request the receiver may forget the sender: no packet that it has delivered is
         // still in flight.
         remote->check();
         back->check();
     }
-    REQUIRE(net.run_until([&] { return a.inbox.size() >= count && b.inbox.size() >= count; }));
-    net.settle();
-    check_all(b, 1, count);
-    check_all(a, 2, count);
-    CHECK((a.failures.empty() && b.failures.empty()));
-    for (side* each : {&a, &b}) {
+    REQUIRE(
+        in.net.run_until([&] { return in.a.inbox.size() >= count && in.b.inbox.size() >= count; }));
+    in.net.settle();
+    check_all(in.b, 1, count);
+    check_all(in.a, 2, count);
+    CHECK((in.a.failures.empty() && in.b.failures.empty()));
+    for (side* each : {&in.a, &in.b}) {
         CHECK(number_in(*each, "resyncs") > 0);
         CHECK(number_in(*each, "unknown") > 0);
         CHECK(number_in(*each, "retransmissions") > 0);
@@ -77,64 +74,58 @@ TEST_CASE("nothing is lost or delivered twice on a bad network with receivers th
 }
 
 TEST_CASE("all endpoints to one port share its address handle") {
-    ud_verbs where;
-    network net(where);
-    side& a = net.at(0);
-    sender out(net);
-    CHECK(vfs_text(a.iface(), "address_handles") == "0");
+    two_sides<ud_verbs> in;
+    CHECK(vfs_text(in.a.iface(), "address_handles") == "0");
     std::vector<std::unique_ptr<uct::ep>> eps;
     for (std::uint32_t i = 0; i < 10; ++i) {
-        side& to = net.at(1 + i % 2);  // two interfaces
-        eps.push_back(a.connect(to));
-        REQUIRE(out.send(a, *eps.back(), uct::op::am_short, 1, make_message({i, 0}, 16)));
-        REQUIRE(net.run_until([&] { return to.count(i) == 1; }));
+        side& to = in.net.at(1 + i % 2);  // two interfaces
+        eps.push_back(in.a.connect(to));
+        REQUIRE(in.out.send(in.a, *eps.back(), uct::op::am_short, 1, make_message({i, 0}, 16)));
+        REQUIRE(in.net.run_until([&] { return to.count(i) == 1; }));
     }
-    CHECK(vfs_text(a.iface(), "connections_out") == "10");
-    CHECK(vfs_text(a.iface(), "address_handles") == "1");
-    CHECK(vfs_text(net.at(1).iface(), "connections_in") == "5");
-    CHECK(vfs_text(net.at(1).iface(), "address_handles") == "1");
+    CHECK(vfs_text(in.a.iface(), "connections_out") == "10");
+    CHECK(vfs_text(in.a.iface(), "address_handles") == "1");
+    CHECK(vfs_text(in.net.at(1).iface(), "connections_in") == "5");
+    CHECK(vfs_text(in.net.at(1).iface(), "address_handles") == "1");
 }
 
 TEST_CASE("a goodbye behind many datagrams counts more than the silence before it") {
-    ud_verbs where({{"UD_VERBS_TIMEOUT", "2s"},
-                    {"UD_VERBS_MIN_RTO", "1ms"},
-                    {"UD_VERBS_MAX_RTO", "10ms"},
-                    {"UD_VERBS_RX_BUFS_FIRST", "1024"}});
     const test::log_capture log;
-    network net(where);
-    side& a = net.at(0);
-    side& b = net.at(1);
-    side& third = net.at(2);
-    sender out(net);
-    const auto via = a.connect(b);
-    REQUIRE(out.send(a, *via, uct::op::am_short, 1, make_message({1, 0}, 16)));
+    two_sides<ud_verbs> in({{"UD_VERBS_TIMEOUT", "2s"},
+                            {"UD_VERBS_MIN_RTO", "1ms"},
+                            {"UD_VERBS_MAX_RTO", "10ms"},
+                            {"UD_VERBS_RX_BUFS_FIRST", "1024"}});
+    side& third = in.net.at(2);
+    const auto via = in.a.connect(in.b);
+    REQUIRE(in.out.send(in.a, *via, uct::op::am_short, 1, make_message({1, 0}, 16)));
     std::vector<std::unique_ptr<uct::ep>> endpoints;
     for (std::uint32_t i = 0; i < 64; ++i) {
-        endpoints.push_back(third.connect(a));
-        REQUIRE(out.send(third, *endpoints.back(), uct::op::am_short, 1, make_message({2, i}, 16)));
+        endpoints.push_back(third.connect(in.a));
+        REQUIRE(
+            in.out.send(third, *endpoints.back(), uct::op::am_short, 1, make_message({2, i}, 16)));
     }
-    REQUIRE(net.run_until([&] { return a.count(2) == 64 && b.count(1) == 1; }));
-    net.settle();
+    REQUIRE(in.net.run_until([&] { return in.a.count(2) == 64 && in.b.count(1) == 1; }));
+    in.net.settle();
     // The peer does not acknowledge a message for many timeouts, but for less than the limit.
-    REQUIRE(out.try_send(a, *via, uct::op::am_short, 1, make_message({1, 1}, 16)) == UCS_OK);
+    REQUIRE(in.out.try_send(in.a, *via, uct::op::am_short, 1, make_message({1, 1}, 16)) == UCS_OK);
     const ucs::time::nanoseconds end = ucs::time::now() + ucs::time::second / 2;
     while (ucs::time::now() < end)
-        a.progress();
-    REQUIRE(a.failures.empty());
+        in.a.progress();
+    REQUIRE(in.a.failures.empty());
     // More than progress reads before it checks the time.
     std::uint32_t sent = 64;
     for (int round = 0; round < 8; ++round) {
         for (const auto& each : endpoints) {
             const bytes message = make_message({2, sent}, 16);
-            if (out.try_send(third, *each, uct::op::am_short, 1, message) == UCS_OK) ++sent;
+            if (in.out.try_send(third, *each, uct::op::am_short, 1, message) == UCS_OK) ++sent;
         }
     }
     REQUIRE(sent >= 64 + 200);
     ::sleep(1);
-    b.close();
+    in.b.close();
     ::sleep(2);
-    CHECK(only_failure(a).status == UCS_ERR_NOT_CONNECTED);
-    CHECK(a.count(2) == sent);
+    CHECK(only_failure(in.a).status == UCS_ERR_NOT_CONNECTED);
+    CHECK(in.a.count(2) == sent);
 }
 
 TEST_CASE("a datagram that claims the address of another port makes no address handle") {
@@ -167,43 +158,41 @@ TEST_CASE(
     "a cut-off sender that sends another request is told of its end and displaces no other "
     "sender") {
     using kind = uct::ud::wire::kind;
-    ud_verbs where;
-    network net(where);
-    side& a = net.at(0);
-    sender out(net);
-    datagram_forger forger(a.address());
-    const auto other = net.at(1).connect(a);
-    REQUIRE(out.send(net.at(1), *other, uct::op::am_short, 1, make_message({1, 0}, 16)));
-    REQUIRE(net.run_until([&] { return a.count(1) == 1; }));
-    const std::uint64_t kept = a.inbox.front().connection;
+    two_sides<ud_verbs> in;
+    datagram_forger forger(in.a.address());
+    const auto other = in.net.at(1).connect(in.a);
+    REQUIRE(in.out.send(in.net.at(1), *other, uct::op::am_short, 1, make_message({1, 0}, 16)));
+    REQUIRE(in.net.run_until([&] { return in.a.count(1) == 1; }));
+    const std::uint64_t kept = in.a.inbox.front().connection;
     // The limit for one source, so that a new connection of it displaces another one.
     constexpr std::uint64_t most = 1024;
     std::uint64_t asked = 0;
     for (; asked < most; ++asked) {
         forger.send(kind::request, forger.own_hello(asked + 1));
-        a.progress();
+        in.a.progress();
     }
-    REQUIRE(net.run_until([&] { return number_in(a, "connections_in") == 1 + most; }));
-    CHECK(number_in(a, "displaced") == 0);
+    REQUIRE(in.net.run_until([&] { return number_in(in.a, "connections_in") == 1 + most; }));
+    CHECK(number_in(in.a, "displaced") == 0);
     const auto cut_off = [&] {
         std::vector<std::uint64_t> all;
-        a.iface().append_connections(all);
+        in.a.iface().append_connections(all);
         return *std::ranges::find_if(all, [&](std::uint64_t each) { return each != kept; });
     };
-    REQUIRE(a.iface().end_connection(cut_off(), UCS_ERR_EXCEEDS_LIMIT));
-    CHECK(number_in(a, "connections_in") == most);
+    REQUIRE(in.a.iface().end_connection(cut_off(), UCS_ERR_EXCEEDS_LIMIT));
+    CHECK(number_in(in.a, "connections_in") == most);
     // Takes its slot, and sends requests in its name again.
     forger.send(kind::request, forger.own_hello(++asked));
-    REQUIRE(net.run_until([&] { return number_in(a, "connections_in") == 1 + most; }));
-    const unsigned long before = number_in(a, "datagrams_received");
-    const unsigned long sent = number_in(a, "datagrams_sent");
+    REQUIRE(in.net.run_until([&] { return number_in(in.a, "connections_in") == 1 + most; }));
+    const unsigned long before = number_in(in.a, "datagrams_received");
+    const unsigned long sent = number_in(in.a, "datagrams_sent");
     for (std::uint64_t each = 1; each <= most; ++each) {
         forger.send(kind::request, forger.own_hello(each));
-        a.progress();
+        in.a.progress();
     }
-    REQUIRE(net.run_until([&] { return number_in(a, "datagrams_received") >= before + most; }));
+    REQUIRE(
+        in.net.run_until([&] { return number_in(in.a, "datagrams_received") >= before + most; }));
     // Each of them gets a reply, also the one that was cut off.
-    CHECK(number_in(a, "datagrams_sent") == sent + most);
-    CHECK(number_in(a, "displaced") == 0);
-    CHECK(number_in(a, "connections_in") == 1 + most);
+    CHECK(number_in(in.a, "datagrams_sent") == sent + most);
+    CHECK(number_in(in.a, "displaced") == 0);
+    CHECK(number_in(in.a, "connections_in") == 1 + most);
 }
