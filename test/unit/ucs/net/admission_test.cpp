@@ -31,7 +31,10 @@ struct connection : admission::candidate {
 
 // Candidates that a test adds and that excess() removes, as an acceptor does.
 struct admission_fixture {
-    explicit admission_fixture(const ucs::net::admission_limits& limits) : policy(limits) {}
+    explicit admission_fixture(const admission_limits& limits,
+                               ucs::time::nanoseconds turn_length = 0, std::size_t most_waiting = 0)
+        : policy({limits.most, limits.most_per_origin, limits.time_to_prove, turn_length,
+                  most_waiting}) {}
     connection& add_candidate(const origin& from, ucs::time::nanoseconds now = 0) {
         connection& fresh = all.emplace_back();
         fresh.from = from;
@@ -48,16 +51,16 @@ struct admission_fixture {
         }
         return ended;
     }
-    [[nodiscard]] std::size_t count_from(const origin& from) const {
-        return static_cast<std::size_t>(std::count_if(all.begin(), all.end(), [&](const auto& one) {
-            return one.is_added() && one.from == from;
-        }));
+    template<class Condition>
+    [[nodiscard]] std::size_t count(Condition&& holds) const {
+        return static_cast<std::size_t>(std::count_if(
+            all.begin(), all.end(), [&](const auto& one) { return one.is_added() && holds(one); }));
     }
-
+    [[nodiscard]] std::size_t count_from(const origin& from) const {
+        return count([&](const connection& one) { return one.from == from; });
+    }
     [[nodiscard]] std::size_t preferred() const {
-        return static_cast<std::size_t>(std::count_if(all.begin(), all.end(), [](const auto& one) {
-            return one.is_preferred() && one.is_added();
-        }));
+        return count([](const connection& one) { return one.is_preferred(); });
     }
 
     admission policy;
@@ -125,11 +128,7 @@ TEST_CASE("of origins with equally many candidates the oldest candidate ends") {
 }
 
 TEST_CASE("of origins with equally many turns the longest waiting candidate is next, or ends") {
-    admission_fixture fixture({.most = 4,
-                               .most_per_origin = 4,
-                               .time_to_prove = 1000,
-                               .turn_length = 10,
-                               .most_waiting = 6});
+    admission_fixture fixture({.most = 4, .most_per_origin = 4, .time_to_prove = 1000}, 10, 6);
     for (int from : {1, 2, 3})
         fixture.policy.prefer(fixture.add_candidate(host(from)));
     for (int from : {50, 20, 70, 10, 60, 30})  // numbers 4 to 9
@@ -187,11 +186,7 @@ TEST_CASE("a candidate is overdue after its own deadline") {
 }
 
 TEST_CASE("an origin that has used its turns waits until one of them ends") {
-    admission_fixture fixture({.most = 20,
-                               .most_per_origin = 8,
-                               .time_to_prove = 1000,
-                               .turn_length = 100,
-                               .most_waiting = 6});
+    admission_fixture fixture({.most = 20, .most_per_origin = 8, .time_to_prove = 1000}, 100, 6);
     for (ucs::time::nanoseconds now = 0; now < 4; ++now)
         fixture.policy.prefer(fixture.add_candidate(host(1), now));
     connection& fifth = fixture.add_candidate(host(1), 4);
@@ -219,11 +214,8 @@ TEST_CASE("an origin that has used its turns waits until one of them ends") {
 }
 
 TEST_CASE("floods from several origins leave turns to others") {
-    admission_fixture fixture({.most = 256,
-                               .most_per_origin = 192,
-                               .time_to_prove = 1000,
-                               .turn_length = 100,
-                               .most_waiting = 1000});
+    admission_fixture fixture({.most = 256, .most_per_origin = 192, .time_to_prove = 1000}, 100,
+                              1000);
     const auto crowd_of = [&](int number) {
         for (int i = 0; i < 100; ++i) {
             connection& fresh = fixture.add_candidate(host(number));
@@ -252,11 +244,8 @@ TEST_CASE("every candidate of well-behaved origins gets its turn, and none is di
     CAPTURE(seed);
     std::mt19937 random(seed);
     const int hosts = 1 + static_cast<int>(random() % 300);
-    admission_fixture fixture({.most = 256,
-                               .most_per_origin = 192,
-                               .time_to_prove = 10000,
-                               .turn_length = 250,
-                               .most_waiting = 1024});
+    admission_fixture fixture({.most = 256, .most_per_origin = 192, .time_to_prove = 10000}, 250,
+                              1024);
     // All connect at once, and each authenticates some time after its turn has begun.
     std::vector<connection*> begun;
     const auto start = [&](connection& chosen) {
@@ -285,11 +274,7 @@ TEST_CASE("every candidate of well-behaved origins gets its turn, and none is di
 }
 
 TEST_CASE("a turn from the start does not make a silent candidate a preferred one") {
-    admission_fixture fixture({.most = 20,
-                               .most_per_origin = 4,
-                               .time_to_prove = 1000,
-                               .turn_length = 10,
-                               .most_waiting = 10});
+    admission_fixture fixture({.most = 20, .most_per_origin = 4, .time_to_prove = 1000}, 10, 10);
     connection& first = fixture.add_candidate(host(1));
     fixture.policy.start_turn(first, 100);
     connection& second = fixture.add_candidate(host(1));
@@ -307,11 +292,7 @@ TEST_CASE("a turn from the start does not make a silent candidate a preferred on
 
 TEST_CASE(
     "too many waiting candidates displace each other, the oldest of the largest origin first") {
-    admission_fixture fixture({.most = 20,
-                               .most_per_origin = 2,
-                               .time_to_prove = 1000,
-                               .turn_length = 100,
-                               .most_waiting = 3});
+    admission_fixture fixture({.most = 20, .most_per_origin = 2, .time_to_prove = 1000}, 100, 3);
     fixture.policy.prefer(fixture.add_candidate(host(1)));
     fixture.policy.prefer(fixture.add_candidate(host(2)));
     for (int i = 0; i < 3; ++i)

@@ -23,6 +23,18 @@ parameters rough() {
     return network;
 }
 
+// Two workers on a network, and a loop that progresses them.
+struct two_workers {
+    two_workers() {
+        for (worker* each : {&a, &b})
+            loop.add([each] { return each->iface->progress(); });
+    }
+    fabric network{3};
+    worker a{network, 1};
+    worker b{network, 2};
+    uct::sim::driver loop{network};
+};
+
 // Sends 50 messages in each direction and returns the digest of the trace.
 std::uint64_t play(std::uint64_t seed) {
     fabric network(seed, rough());
@@ -71,19 +83,14 @@ TEST_CASE("sim: its clock is the clock of the library while it lives, also neste
     CHECK(ucs::time::now() >= real);
 }
 
-TEST_CASE("sim: a zcopy reads its payload when it is transferred, not when it is posted") {
-    fabric network(3);
-    worker a(network, 1);
-    worker b(network, 2);
+TEST_CASE_METHOD(two_workers,
+                 "sim: a zcopy reads its payload when it is transferred, not when it is posted") {
     counting_completion done;
     std::string text = "early";
     const auto via = a.connect(b);
     const uct::iov piece{text.data(), text.size()};
     REQUIRE(via->am_zcopy(0, {}, {&piece, 1}, &done) == UCS_INPROGRESS);
     text = "later";
-    uct::sim::driver loop(network);
-    loop.add([&] { return a.iface->progress(); });
-    loop.add([&] { return b.iface->progress(); });
     REQUIRE(loop.run_until([&] { return done.times == 1 && b.inbox.size() == 1; }));
     CHECK(b.inbox.front() == "later");
 }
@@ -116,10 +123,8 @@ TEST_CASE("sim: an endpoint fails at the operation that a test names") {
     }
 }
 
-TEST_CASE("sim: a delayed failure affects both directions and ends each operation once") {
-    fabric network(4);
-    worker a(network, 1);
-    worker b(network, 2);
+TEST_CASE_METHOD(two_workers,
+                 "sim: a delayed failure affects both directions and ends each operation once") {
     counting_completion done;
     counting_completion flushed;
     std::string text(60000, 'x');
@@ -129,9 +134,6 @@ TEST_CASE("sim: a delayed failure affects both directions and ends each operatio
     network.fail_after(0, 1, 10);
     REQUIRE(there->am_zcopy(0, {}, {&piece, 1}, &done) == UCS_INPROGRESS);
     REQUIRE(there->flush(&flushed) == UCS_INPROGRESS);
-    uct::sim::driver loop(network);
-    loop.add([&] { return a.iface->progress(); });
-    loop.add([&] { return b.iface->progress(); });
     REQUIRE(loop.run_until_quiet());
     CHECK(done.times == 1);
     CHECK(done.status == UCS_ERR_ENDPOINT_TIMEOUT);
@@ -141,10 +143,8 @@ TEST_CASE("sim: a delayed failure affects both directions and ends each operatio
     CHECK(b.failures.size() == 1);
 }
 
-TEST_CASE("sim: a worker dies and its peers are notified after the detection time") {
-    fabric network(5);
-    worker a(network, 1);
-    worker b(network, 2);
+TEST_CASE_METHOD(two_workers,
+                 "sim: a worker dies and its peers are notified after the detection time") {
     const auto there = a.connect(b);
     const auto back = b.connect(a);
     CHECK(network.find_node(2) == uct::sim::node_id{1});
@@ -190,10 +190,8 @@ TEST_CASE("sim: messages lost with their link do not hold back those of other li
     }
 }
 
-TEST_CASE("sim: memory of a get is not written after its endpoint is destroyed") {
-    fabric network(6);
-    worker a(network, 1);
-    worker b(network, 2);
+TEST_CASE_METHOD(two_workers,
+                 "sim: memory of a get is not written after its endpoint is destroyed") {
     counting_completion done;
     std::uint64_t remote = 1;
     auto local = std::make_unique<std::uint64_t>(2);
@@ -211,10 +209,7 @@ TEST_CASE("sim: memory of a get is not written after its endpoint is destroyed")
     CHECK(done.times == 1);
 }
 
-TEST_CASE("sim: memory that a peer reads may be unmapped") {
-    fabric network(6);
-    worker a(network, 1);
-    worker b(network, 2);
+TEST_CASE_METHOD(two_workers, "sim: memory that a peer reads may be unmapped") {
     const auto there = a.connect(b);
     const std::size_t page = 4096;
     void* const pages = ::mmap(nullptr, page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -230,17 +225,12 @@ TEST_CASE("sim: memory that a peer reads may be unmapped") {
         REQUIRE(there->get_zcopy({&pieces[which], 1}, {places[which]}, &done) == UCS_INPROGRESS);
     freed.reset();
     REQUIRE(::munmap(pages, page) == 0);
-    uct::sim::driver loop(network);
-    loop.add([&a] { return a.iface->progress(); });
     REQUIRE(loop.run_until_quiet());
     CHECK(done.times == 1);
     CHECK(local[1] == 3);
 }
 
-TEST_CASE("sim: calls beyond the limits are errors that name the call") {
-    fabric network(7);
-    worker a(network, 1);
-    worker b(network, 2);
+TEST_CASE_METHOD(two_workers, "sim: calls beyond the limits are errors that name the call") {
     test::log_capture log;
     const auto via = a.connect(b);
     const std::string text(100'000, 'x');
@@ -253,10 +243,7 @@ TEST_CASE("sim: calls beyond the limits are errors that name the call") {
     CHECK(log.count("am_zcopy") == 1);
 }
 
-TEST_CASE("sim: the trace shows the last events") {
-    fabric network(8);
-    worker a(network, 1);
-    worker b(network, 2);
+TEST_CASE_METHOD(two_workers, "sim: the trace shows the last events") {
     const auto via = a.connect(b);
     REQUIRE(via->am_short(0, 1, nullptr, 0) == UCS_OK);
     network.advance(1'000'000);

@@ -85,6 +85,13 @@ inline bool sent(worker& from, uct::ep& via, worker& other, std::uint64_t number
            status == UCS_OK;
 }
 
+// Sends a message and waits until it has arrived.
+inline bool arrives(worker& from, uct::ep& via, worker& to, std::uint64_t number) {
+    const std::size_t before = to.inbox.size();
+    return sent(from, via, to, number) &&
+           run({&from, &to}, [&] { return to.inbox.size() > before; });
+}
+
 // Both workers send `count` numbered messages to each other and progress, in a random order.
 // Returns whether all of them arrive.
 inline bool exchange_at_random(worker& a, uct::ep& there, worker& b, uct::ep& back,
@@ -206,6 +213,10 @@ public:
     static void send_all(int fd, std::span<const std::byte> from) {
         REQUIRE(::send(fd, from.data(), from.size(), MSG_NOSIGNAL) ==
                 static_cast<ssize_t>(from.size()));
+    }
+    static void send_frame(int fd, uct::tcp::wire::frame_kind kind) {
+        const uct::tcp::wire::frame_header frame{0, 0, kind, uct::tcp::wire::frame_mark};
+        send_all(fd, std::as_bytes(std::span(&frame, 1)));
     }
     template<class Handshake>
     static typename Handshake::step receive(int fd, Handshake& handshake) {

@@ -15,15 +15,12 @@ using namespace tcp_test;
 
 namespace {
 
+const bytes garbage = filled(64, 0x55);
+
 bool still_works(worker& a) {
     worker b;
     const auto via = b.connect(a.address());
-    const std::size_t before = a.inbox.size();
-    ucs_status_t status = UCS_ERR_NO_RESOURCE;
-    return run({&a, &b}, [&] {
-        if (status == UCS_ERR_NO_RESOURCE) status = send(*via, 1);
-        return a.inbox.size() > before;
-    });
+    return arrives(b, *via, a, 1);
 }
 
 // Waits until the other side's kernel has all sent bytes.
@@ -46,7 +43,7 @@ TEST_CASE("a stranger with another protocol is disconnected") {
     worker a;
     const auto stranger = knock(a);
     const std::string text = "GET / HTTP/1.1\r\nHost: somebody.example\r\n\r\n";
-    REQUIRE(::send(stranger.get(), text.data(), text.size(), MSG_NOSIGNAL) > 0);
+    hand_made_peer::send_all(stranger.get(), std::as_bytes(std::span(text)));
     CHECK(run({&a}, [&] { return ended(stranger.get()); }));
     CHECK(still_works(a));
 }
@@ -90,8 +87,7 @@ TEST_CASE("strangers that send garbage repeatedly do not fill the log") {
     worker a;
     for (int i = 0; i < 60; ++i) {
         const auto stranger = knock(a);
-        const bytes nonsense = filled(64, 0x55);
-        REQUIRE(::send(stranger.get(), nonsense.data(), nonsense.size(), MSG_NOSIGNAL) == 64);
+        hand_made_peer::send_all(stranger.get(), garbage);
         REQUIRE(run({&a}, [&] { return ended(stranger.get()); }));
     }
     INFO(log.text());
@@ -109,8 +105,7 @@ TEST_CASE(
     reset(fd);
     // Pending connections are served in turn.
     const auto stranger = knock(a);
-    const bytes nonsense = filled(64, 0x55);
-    REQUIRE(::send(stranger.get(), nonsense.data(), nonsense.size(), MSG_NOSIGNAL) == 64);
+    hand_made_peer::send_all(stranger.get(), garbage);
     REQUIRE(run({&a}, [&] { return ended(stranger.get()); }));
     CHECK(run({&a}, [&] { return a.peers() == 0; }));
     CHECK(still_works(a));
@@ -119,8 +114,7 @@ TEST_CASE(
 TEST_CASE("a greeted peer that sends an invalid frame is disconnected") {
     worker a;
     const connection_by_hand made(a);
-    const bytes garbage = filled(64, 0x55);
-    REQUIRE(::send(made.fd.get(), garbage.data(), garbage.size(), MSG_NOSIGNAL) == 64);
+    hand_made_peer::send_all(made.fd.get(), garbage);
     REQUIRE(run({&a}, [&] { return !a.failures.empty(); }));
     CHECK(a.failures == std::vector{UCS_ERR_CONNECTION_RESET});
     CHECK(still_works(a));
@@ -131,13 +125,12 @@ TEST_CASE("a closed connection that a child process still holds has ended for th
     connection_by_hand made(a);
     REQUIRE(sent(a, *made.via, a, 1));
     test::child_process child([](int) { ::pause(); });
-    const bytes garbage = filled(64, 0x55);
-    REQUIRE(::send(made.fd.get(), garbage.data(), garbage.size(), MSG_NOSIGNAL) == 64);
+    hand_made_peer::send_all(made.fd.get(), garbage);
     REQUIRE(run({&a}, [&] { return !a.failures.empty(); }));
     made.via.reset();
     REQUIRE(run({&a}, [&] { return a.connections() == 0; }));
     // The child's copy of the socket receives the data; the interface must not.
-    REQUIRE(::send(made.fd.get(), garbage.data(), garbage.size(), MSG_NOSIGNAL) == 64);
+    hand_made_peer::send_all(made.fd.get(), garbage);
     REQUIRE(run({&a}, [&] { return arrived(made.fd.get()); }));
     bool idle = false;
     for (int i = 0; i < 1000; ++i)
@@ -147,39 +140,39 @@ TEST_CASE("a closed connection that a child process still holds has ended for th
     CHECK(still_works(a));
 }
 
-TEST_CASE("a refusal and a foreign answer end the endpoint, not the worker") {
+namespace {
+
+// A worker that connects to a peer.
+struct connecting {
+    connecting() { CHECK(send(*via, 1) == UCS_ERR_NO_RESOURCE); }
+    const test::log_capture log;
+    const test::virtual_time clock;
     worker a;
-    hand_made_peer peer;
-    const auto via = a.connect(peer.address());
-    CHECK(send(*via, 1) == UCS_ERR_NO_RESOURCE);
+    const hand_made_peer peer;
+    const std::unique_ptr<uct::ep> via = a.connect(peer.address());
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(connecting, "a refusal and a foreign answer end the endpoint, not the worker") {
     const ucs::unique_fd other = knock(a);
     peer.greet(other.get(), uct::tcp::wire::greeting_kind::refusal, a.parsed_address().iface_id, 1);
     CHECK(run({&a}, [&] { return ended(other.get()); }));
     CHECK(still_works(a));
 }
 
-TEST_CASE("an unproven process on a peer's port that claims to win a race is no peer") {
-    const test::log_capture log;
-    worker a;
-    const hand_made_peer successor;
-    const auto via = a.connect(successor.address());
-    CHECK(send(*via, 1) == UCS_ERR_NO_RESOURCE);
-    const ucs::unique_fd fd = successor.accept(a);
-    successor.refuse(fd.get(), a.parsed_address().iface_id,
-                     uct::tcp::wire::refusal_reason::lost_race);
+TEST_CASE_METHOD(connecting,
+                 "an unproven process on a peer's port that claims to win a race is no peer") {
+    const ucs::unique_fd fd = peer.accept(a);
+    peer.refuse(fd.get(), a.parsed_address().iface_id, uct::tcp::wire::refusal_reason::lost_race);
     REQUIRE(run({&a}, [&] { return ended(fd.get()) || !a.failures.empty(); }));
     a.progress();
     CHECK(a.failures == std::vector{UCS_ERR_UNREACHABLE});
     CHECK(log.count("does not prove that it is the peer") == 1);
 }
 
-TEST_CASE("a peer that always claims to win the race and never connects is given up") {
-    const test::log_capture log;
-    const test::virtual_time clock;
-    worker a;
-    const hand_made_peer peer;
-    const auto via = a.connect(peer.address());
-    CHECK(send(*via, 1) == UCS_ERR_NO_RESOURCE);
+TEST_CASE_METHOD(connecting,
+                 "a peer that always claims to win the race and never connects is given up") {
     unsigned refusals = 0;
     while (a.failures.empty() && refusals < 100) {
         const ucs::unique_fd fd = peer.accept(a);
@@ -195,13 +188,8 @@ TEST_CASE("a peer that always claims to win the race and never connects is given
     CHECK(log.count("because it connects itself") == 1);
 }
 
-TEST_CASE("a peer that accepts and stays silent is given up after enough checks") {
-    const test::log_capture log;
-    const test::virtual_time clock;
-    worker a;
-    const hand_made_peer peer;
-    const auto via = a.connect(peer.address());
-    CHECK(send(*via, 1) == UCS_ERR_NO_RESOURCE);
+TEST_CASE_METHOD(connecting,
+                 "a peer that accepts and stays silent is given up after enough checks") {
     const ucs::unique_fd fd = peer.accept(a);
     const auto looks_until_failure = [&](ucs::time::nanoseconds pause) {
         unsigned looks = 0;
@@ -242,8 +230,7 @@ TEST_CASE("a peer with many interfaces of its own keeps a bounded number of conn
     few.reset();
     // A connection that has sent something stays, and so does one with an endpoint.
     const auto via = b.connect(a.address());
-    REQUIRE(sent(b, *via, a, 1));
-    REQUIRE(run({&a, &b}, [&] { return a.inbox.size() == 1; }));
+    REQUIRE(arrives(b, *via, a, 1));
     connection_by_hand with_endpoint(a);
     std::vector<ucs::unique_fd> crowd;
     for (int i = 0; i < 130; ++i)
@@ -252,8 +239,7 @@ TEST_CASE("a peer with many interfaces of its own keeps a bounded number of conn
     REQUIRE(run({&a, &b}, [&] { return hand_made_peer::readable(crowd.back().get()); }));
     REQUIRE(run({&a, &b}, [&] { return a.connections() <= 101; }));
     CHECK(log.count("nothing here has an endpoint to them") == 1);
-    REQUIRE(sent(b, *via, a, 2));
-    REQUIRE(run({&a, &b}, [&] { return a.inbox.size() == 2; }));
+    REQUIRE(arrives(b, *via, a, 2));
     CHECK(a.connections() == 101);
     CHECK(b.failures.empty());
     CHECK_FALSE(ended(with_endpoint.fd.get()));
@@ -319,11 +305,9 @@ TEST_CASE("an address that names another interface does not separate two workers
     CAPTURE(knows_secret);
     claimed_interface in(knows_secret);
     const auto to_first = in.second->connect(in.first->address());
-    REQUIRE(sent(*in.second, *to_first, *in.first, 7));
-    REQUIRE(run({in.first.get(), in.second.get()}, [&] { return in.first->inbox.size() == 1; }));
+    REQUIRE(arrives(*in.second, *to_first, *in.first, 7));
     const auto to_second = in.first->connect(in.second->address());
-    REQUIRE(sent(*in.first, *to_second, *in.second, 8));
-    REQUIRE(run({in.first.get(), in.second.get()}, [&] { return in.second->inbox.size() == 1; }));
+    REQUIRE(arrives(*in.first, *to_second, *in.second, 8));
     CHECK(number_of(in.second->inbox[0]) == 8);
     CHECK(in.second->connections() == 1);
     // The endpoint of the false address receives nothing of it.
@@ -374,8 +358,7 @@ TEST_CASE("a client that knows an address without its key pair separates no peer
                                                   .bytes());
     REQUIRE(run({in.first.get()}, [&] { return hand_made_peer::readable(in.silent.get()); }));
     const auto to_first = in.second->connect(in.first->address());
-    REQUIRE(sent(*in.second, *to_first, *in.first, 7));
-    REQUIRE(run({in.first.get(), in.second.get()}, [&] { return in.first->inbox.size() == 1; }));
+    REQUIRE(arrives(*in.second, *to_first, *in.first, 7));
     CHECK(in.second->failures.empty());
 }
 
@@ -434,9 +417,5 @@ TEST_CASE("if descriptors run out, peers wait and the listening socket does not 
     tight.reset();
     // There is one failed accept per pause of 100 ms with ten ticks in it, not one per progress.
     CHECK(events < 500);
-    ucs_status_t status = UCS_ERR_NO_RESOURCE;
-    CHECK(run({&a, &b}, [&] {
-        if (status == UCS_ERR_NO_RESOURCE) status = send(*via, 1);
-        return !a.inbox.empty();
-    }));
+    CHECK(arrives(b, *via, a, 1));
 }

@@ -51,10 +51,8 @@ TEST_CASE("messages go over IPv4 and over IPv6") {
     CHECK(a.parsed_address().v4.ip.is_none() == (family == "inet6"));
     const auto there = a.connect(b.address());
     const auto back = b.connect(a.address());
-    REQUIRE(sent(a, *there, b, 1));
-    REQUIRE(run({&a, &b}, [&] { return b.inbox.size() == 1; }));
-    REQUIRE(sent(b, *back, a, 2));
-    REQUIRE(run({&a, &b}, [&] { return a.inbox.size() == 1; }));
+    REQUIRE(arrives(a, *there, b, 1));
+    REQUIRE(arrives(b, *back, a, 2));
     CHECK(number_of(a.inbox[0]) == 2);
     CHECK(a.connections() == 1);
     CHECK(b.connections() == 1);
@@ -83,8 +81,7 @@ TEST_CASE("both sides connect at once: one connection stays and no message is lo
 TEST_CASE("a worker can send to itself") {
     worker a;
     const auto self = a.connect(a.address());
-    REQUIRE(sent(a, *self, a, 5));
-    REQUIRE(run({&a}, [&] { return a.inbox.size() == 1; }));
+    REQUIRE(arrives(a, *self, a, 5));
     CHECK(number_of(a.inbox[0]) == 5);
 }
 
@@ -93,6 +90,14 @@ namespace {
 // A worker with a connection that it uses.
 struct connected {
     connected() { REQUIRE(sent(a, *made.via, a, 1)); }
+    // Sends messages from the payload until one is under way.
+    void fill_with(bytes& payload, uct::completion& done) {
+        const uct::iov piece{payload.data(), payload.size()};
+        ucs_status_t status = UCS_OK;
+        while (status == UCS_OK)
+            status = made.via->am_zcopy(1, {}, {&piece, 1}, &done);
+        REQUIRE(status == UCS_INPROGRESS);
+    }
     worker a;
     connection_by_hand made{a};
 };
@@ -109,15 +114,10 @@ TEST_CASE_METHOD(connected,
         result = self.status;
     }};
     bytes payload = filled(1 << 20, 7);
-    const uct::iov piece{payload.data(), payload.size()};
-    ucs_status_t status = UCS_OK;
-    while (status == UCS_OK)
-        status = made.via->am_zcopy(1, {}, {&piece, 1}, &done);
-    REQUIRE(status == UCS_INPROGRESS);
+    fill_with(payload, done);
     CHECK(send(*made.via, 2) == UCS_ERR_NO_RESOURCE);
 
-    const auto half = filled(4, 1);
-    REQUIRE(::send(made.fd.get(), half.data(), half.size(), MSG_NOSIGNAL) == 4);
+    hand_made_peer::send_all(made.fd.get(), filled(4, 1));
     made.fd.reset();
     REQUIRE(run({&a}, [&] { return !a.failures.empty(); }));
     CHECK(a.failures == std::vector{UCS_ERR_CONNECTION_RESET});
@@ -145,8 +145,7 @@ namespace {
 // that closes a socket with unread bytes. The other side's kernel receives the frame before the
 // reset.
 void say_and_break(ucs::unique_fd& fd, uct::tcp::wire::frame_kind kind) {
-    const uct::tcp::wire::frame_header frame{0, 0, kind, uct::tcp::wire::frame_mark};
-    REQUIRE(::send(fd.get(), &frame, sizeof frame, MSG_NOSIGNAL) == sizeof frame);
+    hand_made_peer::send_frame(fd.get(), kind);
     int unacknowledged = 1;
     while (unacknowledged != 0) {
         REQUIRE(::ioctl(fd.get(), SIOCOUTQ, &unacknowledged) == 0);
@@ -222,8 +221,7 @@ TEST_CASE_METHOD(connected,
                                                 uct::tcp::wire::frame_mark};
         bytes frame = filled(uct::tcp::wire::frame_size(8), 0);
         std::memcpy(frame.data(), &head, sizeof head);
-        REQUIRE(::send(made.fd.get(), frame.data(), frame.size(), MSG_NOSIGNAL) ==
-                static_cast<ssize_t>(frame.size()));
+        hand_made_peer::send_all(made.fd.get(), frame);
     };
     say();
     REQUIRE(run({&a}, [&] { return seen.count == 1; }));
@@ -251,8 +249,7 @@ TEST_CASE("messages and goodbye arrive although the interface closes with unread
         if (accepted * 16384 >= 1 << 20) break;
     }
     REQUIRE(accepted > 0);
-    const auto unread = filled(4, 1);
-    REQUIRE(::send(made.fd.get(), unread.data(), unread.size(), MSG_NOSIGNAL) == 4);
+    hand_made_peer::send_all(made.fd.get(), filled(4, 1));
     made.via.reset();
     a.reset();
     bytes room(1 << 16);
@@ -291,8 +288,7 @@ TEST_CASE("an unused connection is closed by agreement and made again when neede
     worker b;
     auto there = a.connect(b.address());
     auto back = b.connect(a.address());
-    REQUIRE(sent(a, *there, b, 1));
-    REQUIRE(run({&a, &b}, [&] { return b.inbox.size() == 1; }));
+    REQUIRE(arrives(a, *there, b, 1));
 
     // One side still has an endpoint, so the connection stays.
     there.reset();
@@ -311,8 +307,7 @@ TEST_CASE("an unused connection is closed by agreement and made again when neede
     CHECK(a.inbox.size() == 1);
 
     there = a.connect(b.address());
-    REQUIRE(sent(a, *there, b, 3));
-    REQUIRE(run({&a, &b}, [&] { return b.inbox.size() == 2; }));
+    REQUIRE(arrives(a, *there, b, 3));
     CHECK(a.failures.empty());
     CHECK(b.failures.empty());
 }
@@ -372,8 +367,7 @@ TEST_CASE("a peer that still uses the connection is asked once whether it may cl
     }));
     REQUIRE(::recv(made.fd.get(), &frame, sizeof frame, MSG_WAITALL) == sizeof frame);
     CHECK(frame.kind == uct::tcp::wire::frame_kind::close_request);
-    frame.kind = uct::tcp::wire::frame_kind::close_denied;
-    REQUIRE(::send(made.fd.get(), &frame, sizeof frame, MSG_NOSIGNAL) == sizeof frame);
+    hand_made_peer::send_frame(made.fd.get(), uct::tcp::wire::frame_kind::close_denied);
     for (int i = 0; i < 500; ++i) {
         virtual_time::now += 20'000'000;
         a.progress();
@@ -410,10 +404,8 @@ TEST_CASE("a flush ends although the connection closes before its request to clo
     const bool both_ask = GENERATE(true, false);
     CAPTURE(both_ask);
     using uct::tcp::wire::frame_kind;
-    const uct::tcp::wire::frame_header frame{
-        0, 0, both_ask ? frame_kind::close_request : frame_kind::close_granted,
-        uct::tcp::wire::frame_mark};
-    REQUIRE(::send(made.fd.get(), &frame, sizeof frame, MSG_NOSIGNAL) == sizeof frame);
+    hand_made_peer::send_frame(made.fd.get(),
+                               both_ask ? frame_kind::close_request : frame_kind::close_granted);
     for (int i = 0; i < 1000; ++i)
         a.progress();
     CHECK(state_of(*again) == "idle");
@@ -423,24 +415,17 @@ TEST_CASE("a flush ends although the connection closes before its request to clo
 }
 
 // Regression test. The end of the message was lost when the reply was sent right after it.
-TEST_CASE("a message ends although the peer asks to close the connection while it is under way") {
-    worker a;
-    const connection_by_hand made(a);
-    REQUIRE(sent(a, *made.via, a, 1));
-
+TEST_CASE_METHOD(
+    connected,
+    "a message ends although the peer asks to close the connection while it is under way") {
     static unsigned completions;
     completions = 0;
     uct::completion done{.done = [](uct::completion&) { ++completions; }};
     bytes payload = filled(1 << 20, 7);
-    const uct::iov piece{payload.data(), payload.size()};
-    ucs_status_t status = UCS_OK;
-    while (status == UCS_OK)
-        status = made.via->am_zcopy(1, {}, {&piece, 1}, &done);
-    REQUIRE(status == UCS_INPROGRESS);
+    fill_with(payload, done);
 
     using uct::tcp::wire::frame_kind;
-    uct::tcp::wire::frame_header frame{0, 0, frame_kind::close_request, uct::tcp::wire::frame_mark};
-    REQUIRE(::send(made.fd.get(), &frame, sizeof frame, MSG_NOSIGNAL) == sizeof frame);
+    hand_made_peer::send_frame(made.fd.get(), frame_kind::close_request);
     // The message cannot proceed while the peer reads nothing.
     REQUIRE(run({}, [&] { return a.progress() > 0; }));
     REQUIRE(completions == 0);
@@ -450,6 +435,7 @@ TEST_CASE("a message ends although the peer asks to close the connection while i
     REQUIRE(run({&a}, [&] {
         const ssize_t got = ::recv(made.fd.get(), room.data(), room.size(), MSG_DONTWAIT);
         if (got > 0) came.insert(came.end(), room.begin(), room.begin() + got);
+        uct::tcp::wire::frame_header frame{};
         if (came.size() < sizeof frame) return false;
         std::memcpy(&frame, came.data() + came.size() - sizeof frame, sizeof frame);
         return frame.kind == frame_kind::close_denied && frame.mark == uct::tcp::wire::frame_mark;
@@ -470,7 +456,7 @@ TEST_CASE("messages arrive on a connection whose maker has destroyed its endpoin
                                           uct::tcp::wire::frame_mark};
         std::uint64_t body = 77;
     } const frame;
-    REQUIRE(::send(made.fd.get(), &frame, sizeof frame, MSG_NOSIGNAL) == sizeof frame);
+    hand_made_peer::send_all(made.fd.get(), std::as_bytes(std::span(&frame, 1)));
     REQUIRE(run({&a}, [&] { return !a.inbox.empty(); }));
     CHECK(number_of(a.inbox[0]) == 77);
 }
