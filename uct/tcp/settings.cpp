@@ -77,14 +77,11 @@ const value_type& value_type_of<address_families>() {
 
 namespace uct::tcp {
 
-namespace {
-
-using ucs::config::at_least;
-using ucs::config::between;
-using ucs::config::make_option;
-
-ucs::config::table make_table() {
-    return {
+const ucs::config::table& settings::options() {
+    using ucs::config::at_least;
+    using ucs::config::between;
+    using ucs::config::make_option;
+    static const ucs::config::table table{
         "TCP transport",
         {
             make_option<&settings::tx_segment>(
@@ -168,12 +165,6 @@ ucs::config::table make_table() {
                 between("0", "127").or_auto().or_limited()),
         },
     };
-}
-
-}  // namespace
-
-const ucs::config::table& settings::options() {
-    static const ucs::config::table table = make_table();
     return table;
 }
 

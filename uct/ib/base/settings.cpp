@@ -1,14 +1,12 @@
 #include "uct/ib/base/settings.hpp"
 
 namespace uct::ib {
-namespace {
 
-using ucs::config::at_least;
-using ucs::config::between;
-using ucs::config::make_option;
-
-ucs::config::table make_table() {
-    return {
+const ucs::config::table& settings::options() {
+    using ucs::config::at_least;
+    using ucs::config::between;
+    using ucs::config::make_option;
+    static const ucs::config::table table{
         "RDMA devices",
         {
             make_option<&settings::gid_index>("IB_GID_INDEX", "auto",
@@ -75,12 +73,6 @@ ucs::config::table make_table() {
                 at_least("0").or_inf()),
         },
     };
-}
-
-}  // namespace
-
-const ucs::config::table& settings::options() {
-    static const ucs::config::table table = make_table();
     return table;
 }
 

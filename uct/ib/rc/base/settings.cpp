@@ -1,14 +1,12 @@
 #include "uct/ib/rc/base/settings.hpp"
 
 namespace uct::rc {
-namespace {
 
-using ucs::config::at_least;
-using ucs::config::between;
-using ucs::config::make_option;
-
-ucs::config::table make_table() {
-    ucs::config::table own{
+const ucs::config::table& settings::options() {
+    using ucs::config::at_least;
+    using ucs::config::between;
+    using ucs::config::make_option;
+    static const ucs::config::table own{
         "RC transport on verbs",
         {
             make_option<&settings::segment>(
@@ -112,13 +110,7 @@ ucs::config::table make_table() {
                 between("0", "1m")),
         },
     };
-    return ucs::config::with_family(std::move(own), "RC_VERBS_", "RC_");
-}
-
-}  // namespace
-
-const ucs::config::table& settings::options() {
-    static const ucs::config::table table = make_table();
+    static const ucs::config::table table = ucs::config::with_family(own, "RC_VERBS_", "RC_");
     return table;
 }
 

@@ -1,16 +1,11 @@
 #include "uct/ib/ud/base/settings.hpp"
 
-#include <utility>
-
 namespace uct::ud {
-namespace {
 
-using ucs::config::at_least;
-using ucs::config::between;
-using ucs::config::make_option;
-
-ucs::config::table make_table() {
-    ucs::config::table own{
+const ucs::config::table& settings::options() {
+    using ucs::config::between;
+    using ucs::config::make_option;
+    static const ucs::config::table own{
         "UD transport on verbs",
         {
             make_option<&settings::tx_queue>(
@@ -96,13 +91,7 @@ ucs::config::table make_table() {
                 "For tests: the seed that the fate of received datagrams is drawn from.", {}, true),
         },
     };
-    return ucs::config::with_family(std::move(own), "UD_VERBS_", "UD_");
-}
-
-}  // namespace
-
-const ucs::config::table& settings::options() {
-    static const ucs::config::table table = make_table();
+    static const ucs::config::table table = ucs::config::with_family(own, "UD_VERBS_", "UD_");
     return table;
 }
 
