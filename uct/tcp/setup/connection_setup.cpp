@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <new>
 
+#include "ucs/net/socket.hpp"
 #include "ucs/type/allocated.hpp"
 #include "uct/tcp/connection.hpp"
 #include "uct/tcp/iface.hpp"
@@ -157,9 +158,7 @@ void connection::note_connected() noexcept {
 }
 
 void connection::on_missing_proof() {
-    const packed_greeting refusal = handshake_->refusal();
-    static_cast<void>(::send(writer.socket.fd(), refusal.bytes().data(), refusal.bytes().size(),
-                             MSG_NOSIGNAL | MSG_DONTWAIT));
+    static_cast<void>(ucs::net::send_whole(writer.socket.fd(), handshake_->refusal().bytes()));
     owner_.rejected().error(log, "{} does not prove that it is the peer: {}", peer_name(),
                             owner_.own().terms().job_key
                                 ? "the job keys differ, or another process has its port; all "

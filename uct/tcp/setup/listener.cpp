@@ -1,10 +1,8 @@
 #include "uct/tcp/setup/listener.hpp"
 
-#include <sys/socket.h>
-
-#include <cerrno>
 #include <new>
 
+#include "ucs/net/socket.hpp"
 #include "uct/tcp/iface.hpp"
 
 namespace uct::tcp {
@@ -29,9 +27,7 @@ struct listener::pending_connection final : ucs::net::acceptor::pending {
     }
     // Sends a greeting. The socket's send buffer is empty, so it takes the whole greeting.
     bool answer(const packed_greeting& reply) const noexcept {
-        const std::span<const std::byte> bytes = reply.bytes();
-        return ::send(fd.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT) ==
-               static_cast<ssize_t>(bytes.size());
+        return ucs::net::send_whole(fd.get(), reply.bytes());
     }
 
     listener& owner;
@@ -84,10 +80,9 @@ void listener::on_greeting(pending_connection& pending) noexcept {
 // Reads and handles some bytes. Returns false if the pending connection was removed, or if there is
 // nothing more to read now.
 bool listener::read_greeting(pending_connection& pending) noexcept {
-    const std::span<std::byte> space = pending.handshake.space();
-    const ssize_t got = ::recv(pending.fd.get(), space.data(), space.size(), MSG_DONTWAIT);
-    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return false;
-    if (got <= 0) {
+    const ssize_t got = ucs::net::receive_some(pending.fd.get(), pending.handshake.space());
+    if (got == 0) return false;
+    if (got < 0) {
         acceptor_.reject(pending, nullptr);  // the peer cancelled its attempt, or scans ports
         return false;
     }
