@@ -29,7 +29,7 @@
 
 #include "ucp/core/peer_identity.hpp"
 #include "ucp/wireup/wire.hpp"
-#include "ucs/security/mac.hpp"
+#include "ucs/security/key.hpp"
 
 namespace ucp::wireup {
 

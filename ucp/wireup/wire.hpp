@@ -54,7 +54,7 @@
 #include <cstring>
 #include <type_traits>
 
-#include "ucs/security/mac.hpp"
+#include "ucs/security/key.hpp"
 
 namespace ucp::wire {
 

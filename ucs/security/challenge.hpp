@@ -12,7 +12,7 @@
 
 #include <optional>
 
-#include "ucs/security/mac.hpp"
+#include "ucs/security/key.hpp"
 
 namespace ucs::security {
 

@@ -64,6 +64,20 @@ bool worker_secret::operator==(const worker_secret& other) const noexcept {
     return sodium_memcmp(data_.data(), other.data_.data(), size) == 0;
 }
 
+tag authenticate(const key& secret, std::initializer_list<bytes> fields) noexcept {
+    tag made;
+    framed_hash hash(secret.data(), tag_size);
+    for (const bytes field : fields)
+        hash.add(field);
+    hash.finish(made);
+    return made;
+}
+
+bool same_tag(std::span<const std::byte, tag_size> left,
+              std::span<const std::byte, tag_size> right) noexcept {
+    return sodium_memcmp(left.data(), right.data(), tag_size) == 0;
+}
+
 std::string hex_text(bytes from) {
     std::string made(2 * from.size(), '\0');
     // sodium_bin2hex() writes a terminating zero, where the string has one anyway.

@@ -1,8 +1,10 @@
-// Secret keys: creation, derivation and erasure. libsodium provides all cryptography.
+// Secret keys: creation, derivation and erasure, and tags (message authentication codes) by which a
+// sender proves that it knows a key. libsodium provides all cryptography.
 #pragma once
 
 #include <array>
 #include <cstddef>
+#include <initializer_list>
 #include <span>
 #include <string>
 #include <string_view>
@@ -75,6 +77,17 @@ private:
 
     std::array<std::byte, size> data_;
 };
+
+inline constexpr std::size_t tag_size = 16;
+using tag = std::array<std::byte, tag_size>;
+
+// Returns the tag of the fields under the key: keyed BLAKE2b over each field and its length, so
+// that a different division into fields gives a different tag.
+[[nodiscard]] tag authenticate(const key& secret, std::initializer_list<bytes> fields) noexcept;
+
+// Takes the same time whether and wherever the tags differ.
+[[nodiscard]] bool same_tag(std::span<const std::byte, tag_size> left,
+                            std::span<const std::byte, tag_size> right) noexcept;
 
 // Returns two hexadecimal digits for each byte: the text of a key for UCX_JOB_KEY. The caller must
 // erase it.

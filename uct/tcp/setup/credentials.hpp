@@ -5,8 +5,8 @@
 #include <array>
 #include <optional>
 
+#include "ucs/security/key.hpp"
 #include "ucs/security/key_pair.hpp"
-#include "ucs/security/mac.hpp"
 #include "uct/tcp/setup/address.hpp"
 #include "uct/tcp/wire.hpp"
 

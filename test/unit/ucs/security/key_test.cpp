@@ -2,8 +2,6 @@
 
 #include <catch2/catch.hpp>
 
-#include "ucs/security/mac.hpp"
-
 using namespace ucs::security;
 
 TEST_CASE("keys for different purposes and contexts differ") {
