@@ -1,8 +1,10 @@
 #include "ucs/net/reply_state.hpp"
 
+// The C library's own header, <netinet/tcp.h>, lacks the counter of received bytes and cannot be
+// included as well.
 #include <linux/sockios.h>
+#include <linux/tcp.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
@@ -31,6 +33,13 @@ reply_state reply_state_of(int fd, time::nanoseconds now) noexcept {
         ::ioctl(fd, SIOCOUTQNSD, &unsent) != 0)
         return {};
     return reply_state_in(info, unsent > 0, now);
+}
+
+std::uint64_t received_bytes(int fd) noexcept {
+    tcp_info info{};
+    socklen_t size = sizeof info;
+    if (::getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return 0;
+    return info.tcpi_bytes_received;
 }
 
 }  // namespace ucs::net
