@@ -5,7 +5,6 @@
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
-#include <sys/socket.h>
 
 #include <cerrno>
 #include <cstdio>
@@ -43,59 +42,53 @@ std::string_view name_of(frame_type type) {
     return "unknown";
 }
 
-void send_all(int fd, std::span<const std::byte> bytes) {
-    while (!bytes.empty()) {
-        const ssize_t sent = ::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL);
-        if (sent > 0) {
-            bytes = bytes.subspan(static_cast<std::size_t>(sent));
-            continue;
-        }
-        if (errno == EINTR) continue;
-        if (errno != EAGAIN) {
-            throw failure(fmt::format("control connection: send: {}", std::strerror(errno)));
-        }
-        pollfd waiting{fd, POLLOUT, 0};
-        if (::poll(&waiting, 1, send_timeout_ms) == 0) {
-            throw failure("control connection: the peer does not read");
-        }
-    }
-}
-
 }  // namespace
 
 void control::send(frame_type type, std::span<const std::byte> content) {
     const auto header = pack_header(type, static_cast<std::uint32_t>(content.size()));
     try {
         const std::lock_guard lock(sending_);
-        send_all(fd_.get(), header);
-        send_all(fd_.get(), content);
+        flush();  // an alive frame may have left in part
+        stream_.put(header, content);
+        flush();
     } catch (const failure& reason) {
         throw failure(take_failure_report().value_or(reason.what()));
     }
 }
 
+// Caller must hold sending_. If it throws, nothing of the frame is sent any more.
+void control::flush() {
+    for (;;) {
+        const ucs_status_t status = stream_.flush();
+        if (status == UCS_OK) return;
+        const int error = errno;
+        pollfd waiting{fd(), POLLOUT, 0};
+        if (status == UCS_INPROGRESS && ::poll(&waiting, 1, send_timeout_ms) != 0) continue;
+        stream_.forget_body();
+        if (status == UCS_INPROGRESS) throw failure("control connection: the peer does not read");
+        throw failure(fmt::format("control connection: send: {}", std::strerror(error)));
+    }
+}
+
 void control::send_alive() noexcept {
     const std::unique_lock lock(sending_, std::try_to_lock);
-    if (!lock.owns_lock()) return;
+    if (!lock.owns_lock() || stream_.is_sending()) return;
     // If data is still unsent, the peer will receive it as a sign of life; the watch detects the
     // end of the connection.
-    if (int unsent = 0; ::ioctl(fd_.get(), SIOCOUTQ, &unsent) != 0 || unsent > 0) return;
-    const auto frame = pack_header(frame_type::alive);
-    static_cast<void>(::send(fd_.get(), frame.data(), frame.size(), MSG_NOSIGNAL | MSG_DONTWAIT));
+    if (int unsent = 0; ::ioctl(fd(), SIOCOUTQ, &unsent) != 0 || unsent > 0) return;
+    stream_.put(pack_header(frame_type::alive));
+    static_cast<void>(stream_.flush());
 }
 
 // Discards unread alive frames, so that they do not fill the socket during a long measurement.
 void control::take_alive() noexcept {
     const std::unique_lock lock(receiving_, std::try_to_lock);
     if (!lock.owns_lock()) return;
-    std::array<std::byte, frame_header_size> bytes{};
-    const auto size = static_cast<ssize_t>(bytes.size());
     for (unsigned frames = 0; frames < most_frames_in_a_row; ++frames) {
-        if (::recv(fd_.get(), bytes.data(), bytes.size(), MSG_PEEK | MSG_DONTWAIT) != size) return;
-        const auto header = parse_header(bytes);
-        if (!header || header->type != frame_type::alive || header->length != 0) return;
-        if (::recv(fd_.get(), bytes.data(), bytes.size(), MSG_DONTWAIT) != size) return;
-        received_ += bytes.size();
+        if (stream_.in_record() || stream_.read_header() != UCS_OK) return;
+        const frame_header& header = stream_.header();
+        if (header.type != frame_type::alive || header.length != 0) return;
+        static_cast<void>(stream_.read_body({}));
     }
 }
 
@@ -110,8 +103,8 @@ bool control::has_been_silent() noexcept {
     if (silence_timeout_.count() == 0) return false;
     const std::lock_guard lock(listening_);
     int unread = 0;
-    if (::ioctl(fd_.get(), FIONREAD, &unread) != 0) unread = 0;
-    const std::uint64_t total = received_ + static_cast<std::uint64_t>(unread);
+    if (::ioctl(fd(), FIONREAD, &unread) != 0) unread = 0;
+    const std::uint64_t total = stream_.received() + static_cast<std::uint64_t>(unread);
     const clock::time_point now = clock::now();
     if (std::exchange(last_total_, total) != total) last_heard_ = now;
     return now - last_heard_ >= silence_timeout_;
@@ -132,26 +125,23 @@ void control::check_time(const wait_condition& condition) {
                     silence_timeout_.count() / 1000, condition.expected_frame));
 }
 
-void control::read_exactly(std::span<std::byte> into, const wait_condition& condition) {
+// Repeats `read` until it has received everything.
+template<class Read>
+void control::wait_for(const Read& read, const wait_condition& condition) {
     // Wake up regularly, to check the deadline and the silence of the peer.
     constexpr int longest_sleep_ms = 100;
-    while (!into.empty()) {
-        const ssize_t got = ::recv(fd_.get(), into.data(), into.size(), 0);
-        if (got > 0) {
-            into = into.subspan(static_cast<std::size_t>(got));
-            received_ += static_cast<std::uint64_t>(got);
-            continue;
-        }
-        if (got == 0) throw failure("the peer closed the control connection");
-        if (errno == EINTR) continue;
-        if (errno != EAGAIN) {
+    for (ucs_status_t status = read(); status != UCS_OK; status = read()) {
+        if (status == UCS_ERR_INVALID_PARAM)
+            throw failure("the peer does not speak this version of the test protocol");
+        if (status != UCS_INPROGRESS && errno == 0)
+            throw failure("the peer closed the control connection");
+        if (status != UCS_INPROGRESS)
             throw failure(fmt::format("control connection: recv: {}", std::strerror(errno)));
-        }
         check_time(condition);
         if (condition.idle != nullptr) {
             (*condition.idle)();
         } else {
-            pollfd ready{fd_.get(), POLLIN, 0};
+            pollfd ready{fd(), POLLIN, 0};
             ::poll(&ready, 1, longest_sleep_ms);
         }
     }
@@ -159,12 +149,10 @@ void control::read_exactly(std::span<std::byte> into, const wait_condition& cond
 
 // Caller must hold receiving_.
 frame control::read_frame(const wait_condition& condition) {
-    std::array<std::byte, frame_header_size> bytes{};
-    read_exactly(bytes, condition);
-    const std::optional<frame_header> header = parse_header(bytes);
-    if (!header) throw failure("the peer does not speak this version of the test protocol");
-    frame received{header->type, std::vector<std::byte>(header->length)};
-    read_exactly(received.content, condition);
+    if (!stream_.in_record()) wait_for([&] { return stream_.read_header(); }, condition);
+    content_.resize(stream_.header().length);
+    wait_for([&] { return stream_.read_body(content_); }, condition);
+    frame received{stream_.header().type, std::exchange(content_, {})};
     if (received.type == frame_type::failure) {
         throw failure("the peer reports: " + printable(received.content));
     }

@@ -32,7 +32,7 @@ public:
     // A timeout of 0 means no limit.
     explicit control(ucs::unique_fd fd,
                      std::chrono::milliseconds silence_timeout = default_silence_timeout) noexcept
-        : fd_(std::move(fd)), silence_timeout_(silence_timeout), last_heard_(clock::now()) {}
+        : stream_(std::move(fd)), silence_timeout_(silence_timeout), last_heard_(clock::now()) {}
 
     static constexpr std::chrono::milliseconds default_silence_timeout{120'000};
 
@@ -65,7 +65,7 @@ public:
         return silence_timeout_;
     }
 
-    [[nodiscard]] int fd() const noexcept { return fd_.get(); }
+    [[nodiscard]] int fd() const noexcept { return stream_.fd(); }
 
 private:
     // The frame that a read waits for, and its deadline. Without a deadline, the read waits while
@@ -75,7 +75,9 @@ private:
         idle_work* idle = nullptr;
         std::optional<clock::time_point> deadline{};
     };
-    void read_exactly(std::span<std::byte> into, const wait_condition& condition);
+    void flush();
+    template<class Read>
+    void wait_for(const Read& read, const wait_condition& condition);
     void check_time(const wait_condition& condition);
     [[nodiscard]] bool has_been_silent() noexcept;
     [[nodiscard]] frame read_frame(const wait_condition& condition);
@@ -84,11 +86,11 @@ private:
                                        std::optional<frame_type> or_else);
     void take_alive() noexcept;
 
-    ucs::unique_fd fd_;
+    frame_stream stream_;  // one thread sends and one receives, by the mutexes below
     const std::chrono::milliseconds silence_timeout_;
     std::mutex sending_;
     std::mutex receiving_;
-    std::atomic<std::uint64_t> received_{0};  // bytes
+    std::vector<std::byte> content_;  // of the frame that is received
     // Guards the members below: both threads check for silence.
     std::mutex listening_;
     clock::time_point last_heard_;

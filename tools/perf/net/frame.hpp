@@ -19,6 +19,7 @@
 #include <string_view>
 
 #include "tools/perf/core/test_params.hpp"
+#include "ucs/net/record_stream.hpp"
 
 namespace tools::perf {
 
@@ -54,6 +55,8 @@ struct frame {
 // Returns nullopt for bytes that are not a header of this format.
 [[nodiscard]] std::optional<frame_header> parse_header(
     std::span<const std::byte, frame_header_size> bytes) noexcept;
+
+using frame_stream = ucs::net::record_stream<frame_header_size, &parse_header>;
 
 // Zero-terminated strings. Parsing returns nullopt if the last one is not terminated.
 [[nodiscard]] std::vector<std::byte> pack_strings(std::span<const std::string> strings);

@@ -117,16 +117,14 @@ public:
 private:
     struct candidate final : ucs::net::acceptor::pending {
         candidate(client_acceptor& owner_acceptor, ucs::unique_fd from)
-            : pending(from.get()), owner(owner_acceptor), socket(std::move(from)) {
+            : pending(from.get()), owner(owner_acceptor), stream(std::move(from)) {
             proving.emplace(key_handshake::role::server, owner.shared_, handshake_purpose);
         }
         void on_readable() noexcept override { owner.read_from(*this); }
 
         client_acceptor& owner;
-        ucs::unique_fd socket;
+        frame_stream stream;
         std::optional<key_handshake> proving;
-        std::array<std::byte, frame_header_size> hello{};
-        std::size_t received = 0;  // bytes of `hello`
     };
 
     static ucs::net::admission_limits limits() noexcept {
@@ -147,20 +145,18 @@ private:
 
     void read_from(candidate& peer) noexcept {
         if (peer.proving) {
-            static_cast<void>(ucs::net::advance(*peer.proving, peer.socket.get()));
+            static_cast<void>(peer.stream.advance(*peer.proving));
             if (!acceptor_.has_agreed(peer, *peer.proving)) return;
             peer.proving.reset();
         }
-        const ssize_t got =
-            ucs::net::receive_some(peer.socket.get(), std::span(peer.hello).subspan(peer.received));
-        if (got < 0) return acceptor_.reject(peer, nullptr);
-        peer.received += static_cast<std::size_t>(got);
-        if (peer.received < peer.hello.size()) return;
-        const auto header = parse_header(peer.hello);
-        if (!header || header->type != frame_type::hello || header->length != 0) {
+        const ucs_status_t status = peer.stream.read_header();
+        if (status == UCS_INPROGRESS) return;
+        if (status == UCS_ERR_CONNECTION_RESET) return acceptor_.reject(peer, nullptr);
+        const frame_header& header = peer.stream.header();
+        if (status != UCS_OK || header.type != frame_type::hello || header.length != 0) {
             return acceptor_.reject(peer, "does not speak this version of the test protocol");
         }
-        if (!client_) client_ = std::move(peer.socket);
+        if (!client_) client_ = peer.stream.take();
         acceptor_.remove(peer);
     }
 

@@ -180,7 +180,7 @@ void tcp_leaf::skip_silent_address() {
 ucs_status_t tcp_leaf::receive_welcome() {
     // If sending fails, receiving returns the reason.
     static_cast<void>(link_->flush());
-    if (!link_->in_frame()) {
+    if (!link_->in_record()) {
         const ucs_status_t status = link_->read_header();
         if (status == UCS_INPROGRESS) return status;
         if (status != UCS_OK) {
@@ -233,7 +233,7 @@ ucs_status_t tcp_leaf::progress_round() {
     if (!link_) return log_lost("sent nonsense");
     send_next();
     for (;;) {
-        if (!link_->in_frame()) {
+        if (!link_->in_record()) {
             const ucs_status_t status = link_->read_header();
             if (status == UCS_INPROGRESS)
                 return link_->is_silent() ? log_lost("does not answer any more") : status;

@@ -81,7 +81,7 @@ ucs_status_t tcp_leaf::receive_replies() {
     if (!link_) return UCS_ERR_CONNECTION_RESET;
     send_next();
     for (;;) {
-        if (!link_->in_frame()) {
+        if (!link_->in_record()) {
             const ucs_status_t status = link_->read_header();
             if (status == UCS_INPROGRESS)
                 return !lookups_.empty() && link_->is_silent() ? UCS_ERR_CONNECTION_RESET : status;

@@ -287,7 +287,7 @@ tcp_root::read_end tcp_root::read(connection& peer) {
 
 // Returns true if a frame was received completely.
 bool tcp_root::read_frame(connection& peer) {
-    if (!peer.link.in_frame()) {
+    if (!peer.link.in_record()) {
         const ucs_status_t status = peer.link.read_header();
         if (status == UCS_INPROGRESS) return false;
         if (status == UCS_ERR_CONNECTION_RESET && peer.rank == 0) {
