@@ -1,10 +1,8 @@
 // Memory runs out while objects are created, queried and destroyed.
-#include <catch2/catch.hpp>
 #include <cstdio>
-#include <memory>
 
 #include "test/integration/exhaustion/allocations.hpp"
-#include "test/integration/exhaustion/log_file.hpp"
+#include "test/integration/exhaustion/context.hpp"
 
 namespace {
 
@@ -64,7 +62,7 @@ void ask(life& tested, ucp_worker_h worker, std::FILE* nowhere) {
     ucp_worker_release_address(worker, attr.address);
 }
 
-void make_worker(life& tested, ucp_context_h context, std::FILE* nowhere) {
+void create_worker(life& tested, ucp_context_h context, std::FILE* nowhere) {
     ucp_worker_params_t params{};
     ucp_worker_h worker = nullptr;
     if (!tested.did(ucp_worker_create(context, &params, &worker))) return;
@@ -72,7 +70,7 @@ void make_worker(life& tested, ucp_context_h context, std::FILE* nowhere) {
     ucp_worker_destroy(worker);
 }
 
-void make_context(life& tested, std::FILE* nowhere) {
+void create_context(life& tested, std::FILE* nowhere) {
     ucp_params_t params{};
     params.field_mask = UCP_PARAM_FIELD_FEATURES;
     params.features = UCP_FEATURE_TAG;
@@ -122,16 +120,10 @@ TEST_CASE("configurations without memory are refused") {
 }
 
 TEST_CASE("contexts without memory are refused") {
-    check(make_context);
+    check(create_context);
 }
 
 TEST_CASE("workers without memory are refused, and their queries return no wrong values") {
-    log_file::instance();
-    ucp_params_t params{};
-    params.field_mask = UCP_PARAM_FIELD_FEATURES;
-    params.features = UCP_FEATURE_TAG;
-    ucp_context_h context = nullptr;
-    REQUIRE(ucp_init(&params, nullptr, &context) == UCS_OK);
-    check([context](life& tested, std::FILE* nowhere) { make_worker(tested, context, nowhere); });
-    ucp_cleanup(context);
+    const owned_context context = make_context(UCP_FEATURE_TAG);
+    check([&](life& tested, std::FILE* nowhere) { create_worker(tested, context.get(), nowhere); });
 }

@@ -1,9 +1,8 @@
 // Memory runs out while memory is being mapped.
-#include <catch2/catch.hpp>
 #include <fstream>
 
 #include "test/integration/exhaustion/allocations.hpp"
-#include "test/integration/exhaustion/log_file.hpp"
+#include "test/integration/exhaustion/context.hpp"
 
 namespace {
 
@@ -18,20 +17,10 @@ unsigned mapped_blocks() {
     return count;
 }
 
-ucp_context_h make_context() {
-    log_file::instance();
-    ucp_params_t params{};
-    params.field_mask = UCP_PARAM_FIELD_FEATURES;
-    params.features = UCP_FEATURE_RMA;
-    ucp_context_h context = nullptr;
-    REQUIRE(ucp_init(&params, nullptr, &context) == UCS_OK);
-    return context;
-}
-
 }  // namespace
 
 TEST_CASE("memory that could not be registered is not mapped either") {
-    const ucp_context_h context = make_context();
+    const owned_context context = make_context(UCP_FEATURE_RMA);
     ucp_mem_map_params_t params{};
     params.field_mask = UCP_MEM_MAP_PARAM_FIELD_LENGTH | UCP_MEM_MAP_PARAM_FIELD_FLAGS;
     params.length = 10000;
@@ -42,15 +31,14 @@ TEST_CASE("memory that could not be registered is not mapped either") {
         CAPTURE(nth);
         ucp_mem_h memory = nullptr;
         exhaustion::arm(failing::once, nth);
-        const ucs_status_t status = ucp_mem_map(context, &params, &memory);
+        const ucs_status_t status = ucp_mem_map(context.get(), &params, &memory);
         struck = exhaustion::struck();
         exhaustion::disarm();
         if (status == UCS_OK) {
-            CHECK(ucp_mem_unmap(context, memory) == UCS_OK);
+            CHECK(ucp_mem_unmap(context.get(), memory) == UCS_OK);
         } else {
             CHECK(status == UCS_ERR_NO_MEMORY);
         }
         CHECK(mapped_blocks() == before);
     }
-    ucp_cleanup(context);
 }

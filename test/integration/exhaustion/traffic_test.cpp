@@ -1,28 +1,23 @@
 // Memory runs out at every allocation in the life of two workers that exchange messages.
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <string_view>
 
 #include "test/integration/exhaustion/allocations.hpp"
-#include "test/integration/exhaustion/log_file.hpp"
+#include "test/integration/exhaustion/context.hpp"
 #include "test/integration/exhaustion/session.hpp"
 
 namespace {
 
 using namespace exhaustion;
 
-ucp_context_h make_context(const char* scheme) {
+owned_context make_context(const char* scheme) {
     log_file::instance();
     ucp_config_t* config = nullptr;
     REQUIRE(ucp_config_read(nullptr, nullptr, &config) == UCS_OK);
     REQUIRE(ucp_config_modify(config, "HOST_PROBE", "n") == UCS_OK);
     REQUIRE(ucp_config_modify(config, "RNDV_THRESH", "100000") == UCS_OK);
     REQUIRE(ucp_config_modify(config, "RNDV_SCHEME", scheme) == UCS_OK);
-    ucp_params_t params{};
-    params.field_mask = UCP_PARAM_FIELD_FEATURES;
-    params.features = UCP_FEATURE_TAG;
-    ucp_context_h context = nullptr;
-    REQUIRE(ucp_init(&params, config, &context) == UCS_OK);
+    owned_context context = exhaustion::make_context(UCP_FEATURE_TAG, config);
     ucp_config_release(config);
     return context;
 }
@@ -116,12 +111,12 @@ std::size_t count_in(std::string_view text, std::string_view part) {
 std::size_t check(const scenario& plan, const char* scheme,
                   std::string_view said = "out of memory") {
     std::size_t times = 0;
-    const ucp_context_h context = make_context(scheme);
+    const owned_context context = make_context(scheme);
     for (const failing fails : {failing::once, failing::from_then_on}) {
         // The first run creates the objects that a process creates once.
-        run(context, plan, fails, ~std::size_t{0});
+        run(context.get(), plan, fails, ~std::size_t{0});
         for (std::size_t nth = 1;; ++nth) {
-            const outcome got = run(context, plan, fails, nth);
+            const outcome got = run(context.get(), plan, fails, nth);
             const std::string log = log_file::instance().text();
             INFO("allocation " << nth << (fails == failing::once ? " fails" : " and all later fail")
                                << ", RNDV_SCHEME=" << scheme << ", log:\n"
@@ -140,7 +135,6 @@ std::size_t check(const scenario& plan, const char* scheme,
             break;
         }
     }
-    ucp_cleanup(context);
     return times;
 }
 
@@ -162,9 +156,9 @@ TEST_CASE("replies that cannot be queued fail their connection") {
 }
 
 TEST_CASE("messages without memory are logged less and less often") {
-    const ucp_context_h context = make_context("auto");
+    const owned_context context = make_context("auto");
     {
-        session with(context);
+        session with(context.get());
         with.connect();
         with.expect_then_send(8);
         log_file::instance().clear();
@@ -183,13 +177,12 @@ TEST_CASE("messages without memory are logged less and less often") {
     const std::size_t lines = count_in(log, "was dropped");
     CHECK(lines > 0);
     CHECK(lines <= 10);
-    ucp_cleanup(context);
 }
 
 TEST_CASE("operations without memory are logged less and less often") {
-    const ucp_context_h context = make_context("auto");
+    const owned_context context = make_context("auto");
     {
-        session with(context);
+        session with(context.get());
         log_file::instance().clear();
         exhaustion::arm(failing::from_then_on, 1);
         with.expect_in_vain(8, 120);
@@ -200,5 +193,4 @@ TEST_CASE("operations without memory are logged less and less often") {
     const std::string log = log_file::instance().text();
     INFO(log);
     CHECK(count_in(log, "no request") == 10);
-    ucp_cleanup(context);
 }
