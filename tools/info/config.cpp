@@ -18,10 +18,7 @@ unsigned flags_of(const options& opts) {
 // Returns the configuration that the library prints.
 std::string whole_config(const options& opts) {
     ucp_config_t* config = nullptr;
-    const ucs_status_t status = ucp_config_read(nullptr, nullptr, &config);
-    if (status != UCS_OK) {
-        throw failure(fmt::format("ucp_config_read: {}", ucs_status_string(status)));
-    }
+    require_ok(ucp_config_read(nullptr, nullptr, &config), "ucp_config_read");
     const std::string text =
         printed_config(config, "UCX library configuration file", flags_of(opts));
     ucp_config_release(config);

@@ -154,10 +154,9 @@ bool print_component(const uct::component& shown, const options& opts,
 
 void print_devices(const options& opts) {
     auto config = ucs::config::source::read("", "");
-    if (!config)
-        throw failure(fmt::format("configuration: {}", ucs_status_string(config.status())));
+    require_ok(config.status(), "configuration");
     const auto events = ucs::async::event_loop::create();
-    if (!events) throw failure(fmt::format("event loop: {}", ucs_status_string(events.status())));
+    require_ok(events.status(), "event loop");
     const auto job_key = ucs::security::load_job_key(*config);
     config->erase_secret("JOB_KEY");
     if (!job_key) throw failure("the job key cannot be used");

@@ -61,10 +61,7 @@ void print_endpoint(const ucp_objects& own, const std::vector<std::byte>& peer_a
         params.err_handler.cb = &ignore_error;
     }
     ucp_ep_h ep = nullptr;
-    const ucs_status_t status = ucp_ep_create(own.worker(), &params, &ep);
-    if (status != UCS_OK) {
-        throw failure(fmt::format("ucp_ep_create: {}", ucs_status_string(status)));
-    }
+    require_ok(ucp_ep_create(own.worker(), &params, &ep), "ucp_ep_create");
     const bool reached = establish(own, ep, opts);
     std::fflush(stdout);
     ucp_ep_print_info(ep, stdout);

@@ -46,11 +46,6 @@ std::string printed_value(const ucp_config_t* config, std::string_view name) {
 
 namespace {
 
-void require_ok(ucs_status_t status, std::string_view call) {
-    if (status == UCS_OK) return;
-    throw failure(fmt::format("{}: {}", call, ucs_status_string(status)));
-}
-
 double resident_megabytes() {
     std::ifstream statm("/proc/self/statm");
     std::uint64_t total = 0;

@@ -20,11 +20,6 @@
 
 namespace tools::ucg_perf {
 
-void check(ucs_status_t status, std::string_view activity) {
-    if (status == UCS_OK) return;
-    throw failure(fmt::format("{}: {}", activity, ucs_status_string(status)));
-}
-
 std::string missing_ranks(ucg_request_h operation) {
     std::array<std::uint32_t, 8> ranks;
     ucg_request_attr_t about = UCG_REQUEST_ATTR_INIT;
@@ -63,13 +58,13 @@ std::uint32_t index_on_machine(const ucg_oob_t& oob) {
     const machine_name own = this_machine();
     std::vector<machine_name> all(oob.size);
     void* round = nullptr;
-    check(oob.allgather(oob.arg, own.data(), all.data(), own.size(), &round),
-          "exchanging the names of the machines");
+    require_ok(oob.allgather(oob.arg, own.data(), all.data(), own.size(), &round),
+               "exchanging the names of the machines");
     ucs_status_t status = UCS_INPROGRESS;
     while ((status = oob.test(oob.arg, round)) == UCS_INPROGRESS)
         ::sched_yield();
     oob.release(oob.arg, round);
-    check(status, "exchanging the names of the machines");
+    require_ok(status, "exchanging the names of the machines");
     std::uint32_t before = 0;
     for (std::uint32_t rank = 0; rank < oob.rank; ++rank)
         before += all[rank] == own ? 1U : 0U;
@@ -78,16 +73,16 @@ std::uint32_t index_on_machine(const ucg_oob_t& oob) {
 
 job::job(ucg_oob_t* oob, double limit) : oob_(oob), limit_(limit > 0 ? limit : default_limit) {
     ucg_context_h context = nullptr;
-    check(ucg_context_create(nullptr, &context), "creating a context");
+    require_ok(ucg_context_create(nullptr, &context), "creating a context");
     context_.reset(context);
     ucg_group_params_t params = UCG_GROUP_PARAMS_INIT;
     params.oob = oob;
     params.timeout = limit_;
     ucg_group_h group = nullptr;
-    check(ucg_group_create(context, &params, &group), "creating the group");
+    require_ok(ucg_group_create(context, &params, &group), "creating the group");
     group_.reset(group);
-    check(ucg_group_wait(group), "creating the group");
-    check(ucg_group_query(group, &about_), "querying the group");
+    require_ok(ucg_group_wait(group), "creating the group");
+    require_ok(ucg_group_query(group, &about_), "querying the group");
     barrier_ = prepare(arguments(UCG_COLL_BARRIER));
     if (about_.nodes == 1 && about_.size > 1) make_start_barrier();
 }
@@ -121,7 +116,7 @@ request job::prepare(const ucg_coll_args_t& args) const {
     ucg_request_h made = nullptr;
     const ucs_status_t status = ucg_request_init(group_.get(), &args, &made);
     request owned(made);
-    check(status, fmt::format("preparing {}", ucg_coll_name(args.coll)));
+    require_ok(status, fmt::format("preparing {}", ucg_coll_name(args.coll)));
     return owned;
 }
 
@@ -240,7 +235,7 @@ private:
 int run_local_ranks(std::uint32_t count, double limit,
                     const std::function<int(std::uint32_t, ucg_oob_t*)>& body) {
     std::vector<ucg_oob_t*> exchanges(count);
-    check(ucg_oob_create_local(count, exchanges.data()), "joining ranks");
+    require_ok(ucg_oob_create_local(count, exchanges.data()), "joining ranks");
     (void)std::fflush(nullptr);
     const pid_t parent = ::getpid();
     local_processes started(limit);

@@ -14,9 +14,6 @@
 
 namespace tools::ucg_perf {
 
-// Throws failure with the name of the activity, unless the status is UCS_OK.
-void check(ucs_status_t status, std::string_view activity);
-
 struct free_request {
     void operator()(ucg_request_h request) const noexcept { ucg_request_free(request); }
 };

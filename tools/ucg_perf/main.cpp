@@ -170,7 +170,7 @@ int run(const options& opts) {
     if (opts.processors) tools::check_cpus('C', *opts.processors);
     if (opts.ranks == 0) {
         ucg_oob_t* oob = nullptr;
-        check(ucg_oob_create_env(&oob), "finding the other ranks");
+        tools::require_ok(ucg_oob_create_env(&oob), "finding the other ranks");
         return run_as_rank(opts, oob);
     }
     return run_local_ranks(opts.ranks, opts.limit, [&](std::uint32_t rank, ucg_oob_t* oob) {

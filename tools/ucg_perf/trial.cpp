@@ -73,16 +73,18 @@ void trial::write() {
         args_.src = memory.source.get();
         args_.dst = memory.target.get();
         if (memory_.size() == opts_.in_flight || opts_.call_mode == mode::blocking) continue;
-        check(ucg_request_set_buffers(requests_[i].get(), memory.source.get(), memory.target.get()),
-              "changing buffers");
+        require_ok(
+            ucg_request_set_buffers(requests_[i].get(), memory.source.get(), memory.target.get()),
+            "changing buffers");
     }
 }
 
 void trial::call() {
     const char* const name = ucg_coll_name(args_.coll);
-    if (opts_.call_mode == mode::blocking) return check(ucg_collective(job_.group(), &args_), name);
+    if (opts_.call_mode == mode::blocking)
+        return require_ok(ucg_collective(job_.group(), &args_), name);
     for (const request& each : requests_)
-        check(ucg_request_start(each.get()), name);
+        require_ok(ucg_request_start(each.get()), name);
     // Wait for all requests, even after a failure: they must end before their buffers are freed.
     ucs_status_t first = UCS_OK;
     std::string missing;
@@ -157,7 +159,7 @@ measurement trial::run() {
     job_.largest(made.times);
     made.correct = job_.largest(error_ ? 1 : 0) == 0;
     ucg_request_attr_t about = UCG_REQUEST_ATTR_INIT;
-    check(ucg_request_query(requests_.front().get(), &about), "querying a request");
+    require_ok(ucg_request_query(requests_.front().get(), &about), "querying a request");
     made.algorithm = about.algorithm;
     made.reason = about.reason;
     return made;

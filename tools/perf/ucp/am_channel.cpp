@@ -49,19 +49,14 @@ void am_channel::set_handler(unsigned id, std::uint32_t flags, ucp_am_recv_callb
     param.flags = flags;
     param.cb = handler;
     param.arg = this;
-    const ucs_status_t status = ucp_worker_set_am_recv_handler(conn_.worker, &param);
-    if (status == UCS_OK) return;
-    throw failure(
-        fmt::format("ucp_worker_set_am_recv_handler({}): {}", id, ucs_status_string(status)));
+    require_ok(ucp_worker_set_am_recv_handler(conn_.worker, &param),
+               fmt::format("ucp_worker_set_am_recv_handler({})", id));
 }
 
 void am_channel::check_header_length() const {
     ucp_worker_attr_t attr{};
     attr.field_mask = UCP_WORKER_ATTR_FIELD_MAX_AM_HEADER;
-    const ucs_status_t status = ucp_worker_query(conn_.worker, &attr);
-    if (status != UCS_OK) {
-        throw failure(fmt::format("ucp_worker_query: {}", ucs_status_string(status)));
-    }
+    require_ok(ucp_worker_query(conn_.worker, &attr), "ucp_worker_query");
     if (header_length_ <= attr.max_am_header) return;
     throw failure(
         fmt::format("-H: headers have at most {} bytes in this library", attr.max_am_header));

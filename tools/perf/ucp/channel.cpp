@@ -135,12 +135,7 @@ void ucp_channel::throw_failure() const {
 }
 
 void ucp_channel::finish(ucs_status_ptr_t request, const char* operation) {
-    ucs_status_t status = UCS_PTR_STATUS(request);
-    if (UCS_PTR_IS_PTR(request)) {
-        loop_.until([&] { return ucp_request_check_status(request) != UCS_INPROGRESS; });
-        status = ucp_request_check_status(request);
-        ucp_request_free(request);
-    }
+    const ucs_status_t status = loop_.finish(request);
     if (status != UCS_OK) {
         throw failure(fmt::format("{} failed: {}", operation, ucs_status_string(status)));
     }

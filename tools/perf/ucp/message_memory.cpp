@@ -51,12 +51,9 @@ void message_memory::register_memory(ucp_context_h context) {
     map_params.address = memory_;
     map_params.length = mapped_;
     const ucs_status_t status = ucp_mem_map(context, &map_params, &handle_);
-    if (status == UCS_OK) {
-        context_ = context;
-        return;
-    }
-    ::munmap(memory_, mapped_);
-    throw failure(fmt::format("ucp_mem_map: {}", ucs_status_string(status)));
+    if (status != UCS_OK) ::munmap(memory_, mapped_);
+    require_ok(status, "ucp_mem_map");
+    context_ = context;
 }
 
 void message_memory::describe(ucp_request_param_t& param) const noexcept {

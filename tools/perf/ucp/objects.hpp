@@ -12,11 +12,6 @@
 
 namespace tools::perf {
 
-inline void require_ok(ucs_status_t status, std::string_view call) {
-    if (status == UCS_OK) return;
-    throw failure(fmt::format("{}: {}", call, ucs_status_string(status)));
-}
-
 inline ucs_thread_mode_t library_mode(thread_mode mode) {
     switch (mode) {
         case thread_mode::serialized:
@@ -130,14 +125,8 @@ public:
     // Flushes pending sends, then disconnects. Progresses the worker.
     void close(const worker& from, stop_flag& stop) {
         ucp_request_param_t param{};
-        ucs_status_ptr_t request = ucp_ep_close_nbx(handle_, &param);
-        ucs_status_t status = UCS_PTR_STATUS(request);
-        if (UCS_PTR_IS_PTR(request)) {
-            progress_loop loop(from.get(), stop);
-            loop.until([&] { return ucp_request_check_status(request) != UCS_INPROGRESS; });
-            status = ucp_request_check_status(request);
-            ucp_request_free(request);
-        }
+        progress_loop loop(from.get(), stop);
+        const ucs_status_t status = loop.finish(ucp_ep_close_nbx(handle_, &param));
         if (!peer_closed_) require_ok(status, "ucp_ep_close_nbx");
     }
 

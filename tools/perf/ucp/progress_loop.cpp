@@ -1,6 +1,5 @@
 #include "tools/perf/ucp/progress_loop.hpp"
 
-#include <fmt/format.h>
 #include <sched.h>
 
 #include "tools/common/failure.hpp"
@@ -16,9 +15,7 @@ void progress_loop::pause() {
 void progress_loop::sleep() {
     if (ucp_worker_progress(worker_) != 0) return;
     if (stop_.requested()) throw stopped();
-    const ucs_status_t status = ucp_worker_wait(worker_);
-    if (status == UCS_OK) return;
-    throw failure(fmt::format("ucp_worker_wait: {}", ucs_status_string(status)));
+    require_ok(ucp_worker_wait(worker_), "ucp_worker_wait");
 }
 
 void progress_loop::wake() noexcept {

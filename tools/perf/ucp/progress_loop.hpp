@@ -34,6 +34,15 @@ public:
         }
     }
 
+    // Waits for the request that a call of the library returned, and frees it. Returns its status.
+    ucs_status_t finish(ucs_status_ptr_t request) {
+        if (!UCS_PTR_IS_PTR(request)) return UCS_PTR_STATUS(request);
+        until([&] { return ucp_request_check_status(request) != UCS_INPROGRESS; });
+        const ucs_status_t status = ucp_request_check_status(request);
+        ucp_request_free(request);
+        return status;
+    }
+
     // Never sleeps, for conditions that depend on another thread or a socket.
     void once() {
         if (ucp_worker_progress(worker_) != 0) {

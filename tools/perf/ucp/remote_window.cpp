@@ -1,7 +1,5 @@
 #include "tools/perf/ucp/remote_window.hpp"
 
-#include <fmt/format.h>
-
 #include <cstring>
 
 #include "tools/common/failure.hpp"
@@ -14,10 +12,6 @@ constexpr ucp_tag_t greeting_tag = 0x3000'0000;
 constexpr ucp_tag_t done_tag = 0x4000'0000;
 constexpr std::size_t line_pair = 128;  // bytes that processors may prefetch together
 constexpr ucp_tag_t every_bit = ~ucp_tag_t{0};
-
-void require_ok(ucs_status_t status, const char* call) {
-    if (status != UCS_OK) throw failure(fmt::format("{}: {}", call, ucs_status_string(status)));
-}
 
 }  // namespace
 
@@ -85,13 +79,7 @@ void remote_window::exchange() {
 }
 
 void remote_window::finish(const char* call, ucs_status_ptr_t started) {
-    ucs_status_t status = UCS_PTR_STATUS(started);
-    if (UCS_PTR_IS_PTR(started)) {
-        loop_.until([&] { return ucp_request_check_status(started) != UCS_INPROGRESS; });
-        status = ucp_request_check_status(started);
-        ucp_request_free(started);
-    }
-    require_ok(status, call);
+    require_ok(loop_.finish(started), call);
 }
 
 void remote_window::flush() {

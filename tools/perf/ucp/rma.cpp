@@ -104,30 +104,21 @@ private:
     std::vector<ucs_status_ptr_t> running_;
 };
 
-class put_bandwidth final : public one_sided {
+template<auto call, unsigned in_flight>
+class transfer final : public one_sided {
 public:
-    explicit put_bandwidth(const connection& conn)
-        : one_sided(conn, put_window), size_(conn.params.message_size()) {}
+    explicit transfer(const connection& conn)
+        : one_sided(conn, in_flight), size_(conn.params.message_size()) {}
 
 private:
     ucs_status_ptr_t start() override {
-        return ucp_put_nbx(window().ep(), window().local(), size_, window().remote(),
-                           window().key(), &window().local_param());
+        return call(window().ep(), window().local(), size_, window().remote(), window().key(),
+                    &window().local_param());
     }
     const std::size_t size_;
 };
-
-class get final : public one_sided {
-public:
-    explicit get(const connection& conn) : one_sided(conn, 1), size_(conn.params.message_size()) {}
-
-private:
-    ucs_status_ptr_t start() override {
-        return ucp_get_nbx(window().ep(), window().local(), size_, window().remote(),
-                           window().key(), &window().local_param());
-    }
-    const std::size_t size_;
-};
+using put_bandwidth = transfer<&ucp_put_nbx, put_window>;
+using get = transfer<&ucp_get_nbx, 1>;
 
 class atomic final : public one_sided {
 public:

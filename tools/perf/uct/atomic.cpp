@@ -1,6 +1,7 @@
 
 #include "tools/perf/core/message_workloads.hpp"
 #include "tools/perf/uct/operations.hpp"
+#include "tools/perf/uct/posted_operations.hpp"
 #include "tools/perf/uct/tests.hpp"
 
 namespace tools::perf {
@@ -21,44 +22,30 @@ class operator_on_memory {
 public:
     operator_on_memory(const transport_connection& conn, uct::atomic_kind kind, bool fetches,
                        unsigned window)
-        : conn_(conn), fetches_(fetches), window_(window) {
+        : conn_(conn), fetches_(fetches), posted_(conn, window) {
         op_.kind = kind;
         op_.size = conn.params.message_size();
         op_.operand = 1;
-        done_.done = [](uct::completion&) {};
-        done_.count = 0;
     }
 
     void start() {
-        wait(window_ - 1);
         if (op_.kind != uct::atomic_kind::add) {
             op_.operand = op_.kind == uct::atomic_kind::cswap ? number_ : number_ + 1;
             op_.swap = number_ + 1;
         }
-        ++done_.count;
-        const ucs_status_t status = conn_.link.retry_until_posted([&] {
+        posted_.start("atomic", [this](uct::completion* done) {
             return conn_.link.ep().atomic(op_, conn_.link.remote(), fetches_ ? &before_ : nullptr,
-                                          &done_);
+                                          done);
         });
-        if (status != UCS_INPROGRESS) {
-            --done_.count;
-            require(status);
-        }
         if (conn_.params.validate && fetches_) check_fetched();
         ++number_;
     }
 
-    // Waits until at most `left` operations are incomplete.
-    void wait(unsigned left) {
-        if (done_.count > left) {
-            conn_.link.until([&] { return done_.count <= left; });
-        }
-        require(done_.status);
-    }
+    void wait_for_all() { posted_.wait("atomic", 0); }
 
-    [[nodiscard]] std::string name() const {
-        return fmt::format("atomic {}{}", fetches_ ? "fetching " : "",
-                           uct::atomic_names[static_cast<unsigned>(op_.kind)]);
+    [[nodiscard]] std::string description() const {
+        return posted_.description(fmt::format("atomic {}{}", fetches_ ? "fetching " : "",
+                                               uct::atomic_names[static_cast<unsigned>(op_.kind)]));
     }
 
     // Returns the value of the peer's word after `count` operations.
@@ -67,27 +54,19 @@ public:
     }
 
 private:
-    void require(ucs_status_t status) const { conn_.link.require("atomic", status); }
-
     void check_fetched() {
-        wait(0);
+        wait_for_all();
         if (before_ == after(number_)) return;
         throw failure(fmt::format("validation: operation {} found {}", number_, before_));
     }
 
     const transport_connection conn_;
     const bool fetches_;
-    const unsigned window_;
+    posted_operations posted_;
     uct::atomic_op op_;
     std::uint64_t number_ = 0;
     std::uint64_t before_ = 0;
-    uct::completion done_{};  // counts operations in flight
 };
-
-std::string description(const transport_connection& conn, const operator_on_memory& work) {
-    return fmt::format("{} of {} bytes on {}", work.name(), conn.params.message_size(),
-                       conn.link.name());
-}
 
 void require_count(const transport_connection& conn, std::uint64_t expected) {
     const std::uint64_t found = load(conn.exposed);
@@ -109,10 +88,10 @@ public:
             work_.start();
             if (times != nullptr) times->step();
         }
-        work_.wait(0);
+        work_.wait_for_all();
     }
 
-    std::string describe_operation() override { return description(conn_, work_); }
+    std::string describe_operation() override { return work_.description(); }
 
     void check_memory() override {
         if (conn_.part != side::initiator) require_count(conn_, work_.after(total_));
@@ -138,10 +117,10 @@ public:
             if (conn_.part != side::responder) await();
             if (times != nullptr) times->step();
         }
-        work_.wait(0);
+        work_.wait_for_all();
     }
 
-    std::string describe_operation() override { return description(conn_, work_); }
+    std::string describe_operation() override { return work_.description(); }
     void check_memory() override { require_count(conn_, work_.after(number_)); }
 
 private:

@@ -1,6 +1,7 @@
 
 #include "tools/perf/core/message_workloads.hpp"
 #include "tools/perf/uct/operations.hpp"
+#include "tools/perf/uct/posted_operations.hpp"
 #include "tools/perf/uct/tests.hpp"
 
 namespace tools::perf {
@@ -19,50 +20,32 @@ public:
     accessor(const transport_connection& conn, remote_access access, unsigned window)
         : link_(conn.link),
           operation_(*operation_of(conn.params, access)),
-          window_(window),
+          posted_(conn, window),
           memory_(conn.params.message_size()) {
-        done_.done = [](uct::completion&) {};
-        done_.count = 0;
         if (access == remote_access::put) memory_content(conn.part).fill(memory_, 0);
     }
 
     [[nodiscard]] std::span<std::byte> memory() noexcept { return memory_; }
 
     void start() {
-        wait(window_ - 1);
-        ++done_.count;
-        const ucs_status_t status = link_.retry_until_posted([&] { return post(); });
-        if (status == UCS_INPROGRESS) return;
-        --done_.count;
-        require(status);
+        posted_.start(name(), [this](uct::completion* done) { return post(done); });
     }
 
-    // Waits until at most `left` operations are incomplete.
-    void wait(unsigned left) {
-        if (done_.count > left) {
-            link_.until([&] { return done_.count <= left; });
-        }
-        require(done_.status);
-    }
+    void wait_for_all() { posted_.wait(name(), 0); }
 
     // Waits until all operations are complete at the peer, too. For copied data only a flush
     // reports that.
     void finish() {
-        wait(0);
-        ++done_.count;
-        const ucs_status_t status =
-            link_.retry_until_posted([&] { return link_.ep().flush(&done_); });
-        if (status != UCS_INPROGRESS) {
-            --done_.count;
-            link_.require("flush", status);
-        }
-        wait(0);
+        wait_for_all();
+        posted_.start("flush", [this](uct::completion* done) { return link_.ep().flush(done); });
+        wait_for_all();
     }
 
-    [[nodiscard]] const char* name() const noexcept { return name_of(operation_); }
+    [[nodiscard]] std::string description() const { return posted_.description(name()); }
 
 private:
-    ucs_status_t post() {
+    [[nodiscard]] const char* name() const noexcept { return name_of(operation_); }
+    ucs_status_t post(uct::completion* done) {
         uct::ep& ep = link_.ep();
         const uct::remote_place remote = link_.remote();
         const uct::iov piece{memory_.data(), memory_.size()};
@@ -74,11 +57,11 @@ private:
                 return put < 0 ? static_cast<ucs_status_t>(put) : UCS_OK;
             }
             case uct::op::put_zcopy:
-                return ep.put_zcopy({&piece, 1}, remote, &done_);
+                return ep.put_zcopy({&piece, 1}, remote, done);
             case uct::op::get_bcopy:
-                return ep.get_bcopy(memory_.data(), memory_.size(), remote, &done_);
+                return ep.get_bcopy(memory_.data(), memory_.size(), remote, done);
             default:
-                return ep.get_zcopy({&piece, 1}, remote, &done_);
+                return ep.get_zcopy({&piece, 1}, remote, done);
         }
     }
     static std::size_t pack(void* arg, void* into, std::size_t) {
@@ -86,19 +69,12 @@ private:
         std::memcpy(into, from.data(), from.size());
         return from.size();
     }
-    void require(ucs_status_t status) const { link_.require(name(), status); }
 
     transport_link& link_;
     const uct::op operation_;
-    const unsigned window_;
+    posted_operations posted_;
     std::vector<std::byte> memory_;
-    uct::completion done_{};  // counts operations in flight
 };
-
-std::string description(const transport_connection& conn, const char* operation) {
-    return fmt::format("{} of {} bytes on {}", operation, conn.params.message_size(),
-                       conn.link.name());
-}
 
 // One side writes or reads; the other only progresses in its wait for the end of the test.
 class memory_bandwidth final : public workload {
@@ -117,7 +93,7 @@ public:
         work_.finish();
     }
 
-    std::string describe_operation() override { return description(conn_, work_.name()); }
+    std::string describe_operation() override { return work_.description(); }
 
     void check_memory() override {
         if (access_ == remote_access::put && conn_.part != side::initiator) {
@@ -146,7 +122,7 @@ public:
         for (std::uint64_t done = 0; done < iterations; ++done) {
             ++number_;
             if (conn_.part == side::responder) await();
-            work_.wait(0);  // because its memory is about to change
+            work_.wait_for_all();  // because its memory is about to change
             work_.memory().back() = static_cast<std::byte>(number_);
             work_.start();
             if (conn_.part != side::responder) await();
@@ -155,7 +131,7 @@ public:
         work_.finish();
     }
 
-    std::string describe_operation() override { return description(conn_, work_.name()); }
+    std::string describe_operation() override { return work_.description(); }
 
     void check_memory() override {
         const side writer = conn_.part == side::initiator ? side::responder : side::initiator;

@@ -18,15 +18,8 @@ std::size_t header_of(const test_params& params) noexcept {
 }
 
 const char* name_of(send_operation operation) noexcept {
-    switch (operation) {
-        case send_operation::copied_short:
-            return "am_short";
-        case send_operation::bcopy:
-            return "am_bcopy";
-        case send_operation::zcopy:
-            break;
-    }
-    return "am_zcopy";
+    static constexpr const char* names[] = {"am_short", "am_bcopy", "am_zcopy"};
+    return names[static_cast<std::size_t>(operation)];
 }
 
 std::string mistake_in_messages(const test_params& params, const uct::iface_attr& attr) {
@@ -34,9 +27,8 @@ std::string mistake_in_messages(const test_params& params, const uct::iface_attr
     const std::size_t size = params.message_size();
     const std::size_t header = header_of(params);
     const char* const name = name_of(operation);
-    const uct::op needed = operation == send_operation::copied_short ? uct::op::am_short
-                           : operation == send_operation::bcopy      ? uct::op::am_bcopy
-                                                                     : uct::op::am_zcopy;
+    constexpr uct::op messages[] = {uct::op::am_short, uct::op::am_bcopy, uct::op::am_zcopy};
+    const uct::op needed = messages[static_cast<std::size_t>(operation)];
     // The receiver acknowledges messages with am_short, whichever operation the test measures.
     if (!attr.ops.has(needed) || !attr.ops.has(uct::op::am_short))
         return fmt::format("no {}", name);
@@ -63,16 +55,10 @@ std::string mistake_in_messages(const test_params& params, const uct::iface_attr
 }
 
 std::optional<uct::op> operation_of(const test_params& params, remote_access access) noexcept {
-    const bool put = access == remote_access::put;
-    switch (operation_of(params, send_operation::zcopy)) {
-        case send_operation::copied_short:
-            return put ? std::optional(uct::op::put_short) : std::nullopt;
-        case send_operation::bcopy:
-            return put ? uct::op::put_bcopy : uct::op::get_bcopy;
-        case send_operation::zcopy:
-            break;
-    }
-    return put ? uct::op::put_zcopy : uct::op::get_zcopy;
+    constexpr uct::op puts[] = {uct::op::put_short, uct::op::put_bcopy, uct::op::put_zcopy};
+    constexpr std::optional<uct::op> gets[] = {{}, uct::op::get_bcopy, uct::op::get_zcopy};
+    const auto layout = static_cast<std::size_t>(operation_of(params, send_operation::zcopy));
+    return access == remote_access::put ? puts[layout] : gets[layout];
 }
 
 const char* name_of(uct::op operation) noexcept {

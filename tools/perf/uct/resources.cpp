@@ -17,10 +17,6 @@ std::string names_of(const std::vector<offer>& offers) {
     return names;
 }
 
-[[noreturn]] void give_up(std::string_view call, ucs_status_t status) {
-    throw failure(fmt::format("{}: {}", call, ucs_status_string(status)));
-}
-
 }  // namespace
 
 std::vector<offer> all_offers(const ucs::config::source& config) {
@@ -50,17 +46,17 @@ const offer& choose(const std::vector<offer>& offers, std::string_view transport
 opened_interface open_interface(std::string_view transport, std::string_view device) {
     opened_interface opened;
     auto config = ucs::config::source::read("", "");
-    if (!config) give_up("configuration", config.status());
+    require_ok(config.status(), "configuration");
     opened.config = std::make_unique<ucs::config::source>(std::move(*config));
     auto events = ucs::async::event_loop::create();
-    if (!events) give_up("event loop", events.status());
+    require_ok(events.status(), "event loop");
     opened.events = std::move(*events);
     const std::vector<offer> offers = all_offers(*opened.config);
     const offer& chosen = choose(offers, transport, device);
     opened.name = chosen.name();
     auto iface = chosen.opens->open(
         chosen.where, {*opened.events, *opened.config, ucs::sys::random_id(), nullptr});
-    if (!iface) give_up("opening " + opened.name, iface.status());
+    require_ok(iface.status(), "opening " + opened.name);
     opened.iface = std::move(*iface);
     return opened;
 }

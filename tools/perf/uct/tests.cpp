@@ -35,16 +35,10 @@ std::span<const test_row> transport_message_tests() noexcept {
 
 std::string layout_name(const test_params& params) {
     const bool accesses_memory = params.test.starts_with("put_") || params.test.starts_with("get");
-    switch (operation_of(params,
-                         accesses_memory ? send_operation::zcopy : send_operation::copied_short)) {
-        case send_operation::copied_short:
-            return "short";
-        case send_operation::bcopy:
-            return "bcopy";
-        case send_operation::zcopy:
-            break;
-    }
-    return "zcopy";
+    const send_operation usual =
+        accesses_memory ? send_operation::zcopy : send_operation::copied_short;
+    static constexpr const char* names[] = {"short", "bcopy", "zcopy"};
+    return names[static_cast<std::size_t>(operation_of(params, usual))];
 }
 
 }  // namespace tools::perf
