@@ -14,23 +14,10 @@ namespace {
 std::optional<unsigned> unit_shift(std::string_view unit) noexcept {
     if (!unit.empty() && (unit.back() == 'b' || unit.back() == 'B')) unit.remove_suffix(1);
     if (unit.empty()) return 0;
-    if (unit.size() > 1) return std::nullopt;
-    switch (unit.front()) {
-        case 'k':
-        case 'K':
-            return 10;
-        case 'm':
-        case 'M':
-            return 20;
-        case 'g':
-        case 'G':
-            return 30;
-        case 't':
-        case 'T':
-            return 40;
-        default:
-            return std::nullopt;
-    }
+    constexpr std::string_view units = "kKmMgGtT";
+    const std::size_t position = units.find(unit.front());
+    if (unit.size() > 1 || position == std::string_view::npos) return std::nullopt;
+    return static_cast<unsigned>(position / 2 + 1) * 10;
 }
 
 }  // namespace

@@ -19,10 +19,8 @@ unsigned flags_of(const options& opts) {
 std::string whole_config(const options& opts) {
     ucp_config_t* config = nullptr;
     require_ok(ucp_config_read(nullptr, nullptr, &config), "ucp_config_read");
-    const std::string text =
-        printed_config(config, "UCX library configuration file", flags_of(opts));
-    ucp_config_release(config);
-    return text;
+    const std::unique_ptr<ucp_config_t, release> owner(config);
+    return printed_config(config, "UCX library configuration file", flags_of(opts));
 }
 
 }  // namespace

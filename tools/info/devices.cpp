@@ -55,24 +55,23 @@ std::string atomics_text(const uct::atomic_kinds_of_size& kinds) {
 
 void print_operations(const uct::iface_attr& attr) {
     const std::string pieces = fmt::format(", up to {} iov", attr.max_iov);
-    if (attr.ops.has(uct::op::put_short)) print_line("put_short", size_text(attr.max_put_short));
-    if (attr.ops.has(uct::op::put_bcopy)) print_line("put_bcopy", size_text(attr.max_put_bcopy));
-    if (attr.ops.has(uct::op::put_zcopy)) {
-        print_line("put_zcopy", size_text(attr.max_rma) + pieces);
-    }
-    if (attr.ops.has(uct::op::get_bcopy)) print_line("get_bcopy", size_text(attr.max_get_bcopy));
-    if (attr.ops.has(uct::op::get_zcopy)) {
-        print_line("get_zcopy", size_text(attr.max_rma) + pieces);
-    }
+    const auto print = [&](uct::op operation, std::string_view name, std::size_t most,
+                           const std::string& more = {}) {
+        if (attr.ops.has(operation)) print_line(name, size_text(most) + more);
+    };
+    print(uct::op::put_short, "put_short", attr.max_put_short);
+    print(uct::op::put_bcopy, "put_bcopy", attr.max_put_bcopy);
+    print(uct::op::put_zcopy, "put_zcopy", attr.max_rma, pieces);
+    print(uct::op::get_bcopy, "get_bcopy", attr.max_get_bcopy);
+    print(uct::op::get_zcopy, "get_zcopy", attr.max_rma, pieces);
     if (attr.ops.has(uct::op::atomic)) {
         print_line("atomic 32 bit", atomics_text(attr.atomics.words32));
         print_line("atomic 64 bit", atomics_text(attr.atomics.words64));
     }
-    if (attr.ops.has(uct::op::am_short)) print_line("am_short", size_text(attr.max_short));
-    if (attr.ops.has(uct::op::am_bcopy)) print_line("am_bcopy", size_text(attr.max_bcopy));
-    if (!attr.ops.has(uct::op::am_zcopy)) return;
-    print_line("am_zcopy", size_text(attr.max_zcopy) + pieces);
-    print_line("am header", size_text(attr.max_zcopy_header));
+    print(uct::op::am_short, "am_short", attr.max_short);
+    print(uct::op::am_bcopy, "am_bcopy", attr.max_bcopy);
+    print(uct::op::am_zcopy, "am_zcopy", attr.max_zcopy, pieces);
+    print(uct::op::am_zcopy, "am header", attr.max_zcopy_header);
 }
 
 void print_capabilities(const uct::iface_attr& attr) {

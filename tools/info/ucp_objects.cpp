@@ -56,12 +56,8 @@ double resident_megabytes() {
 }
 
 int open_descriptors() {
-    int count = 0;
-    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
-        static_cast<void>(entry);
-        ++count;
-    }
-    return count;
+    return static_cast<int>(
+        std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {}));
 }
 
 template<class Action>
@@ -94,26 +90,11 @@ ucs_status_t restrict_transports(ucp_config_t* config, const options& opts,
     return ucp_config_modify(config, "TLS", allowed.c_str());
 }
 
-// Released with the scope.
-struct release_config {
-    void operator()(ucp_config_t* config) const noexcept { ucp_config_release(config); }
-};
-
 }  // namespace
 
 ucp_objects::ucp_objects(const options& opts) {
     context_cost_ = cost_of([&] { create_context(opts); });
-    try {
-        worker_cost_ = cost_of([&] { create_worker(); });
-    } catch (...) {
-        ucp_cleanup(context_);
-        throw;
-    }
-}
-
-ucp_objects::~ucp_objects() {
-    ucp_worker_destroy(worker_);
-    ucp_cleanup(context_);
+    worker_cost_ = cost_of([&] { create_worker(); });
 }
 
 void ucp_objects::create_context(const options& opts) {
@@ -125,25 +106,29 @@ void ucp_objects::create_context(const options& opts) {
     params.estimated_num_ppn = opts.endpoints_per_node;
     ucp_config_t* config = nullptr;
     require_ok(ucp_config_read(nullptr, nullptr, &config), "ucp_config_read");
-    const std::unique_ptr<ucp_config_t, release_config> owner(config);
+    const std::unique_ptr<ucp_config_t, release> owner(config);
     require_ok(restrict_transports(config, opts, restriction_), "ucp_config_modify");
-    require_ok(ucp_init(&params, config, &context_), "ucp_init");
+    ucp_context_h context = nullptr;
+    require_ok(ucp_init(&params, config, &context), "ucp_init");
+    context_.reset(context);
 }
 
 void ucp_objects::create_worker() {
     ucp_worker_params_t params{};
     params.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
     params.thread_mode = UCS_THREAD_MODE_SINGLE;
-    require_ok(ucp_worker_create(context_, &params, &worker_), "ucp_worker_create");
+    ucp_worker_h worker = nullptr;
+    require_ok(ucp_worker_create(context_.get(), &params, &worker), "ucp_worker_create");
+    worker_.reset(worker);
 }
 
 std::vector<std::byte> ucp_objects::address() const {
     ucp_address_t* packed = nullptr;
     std::size_t length = 0;
-    require_ok(ucp_worker_get_address(worker_, &packed, &length), "ucp_worker_get_address");
+    require_ok(ucp_worker_get_address(worker(), &packed, &length), "ucp_worker_get_address");
     const auto* bytes = reinterpret_cast<const std::byte*>(packed);
     std::vector<std::byte> copy(bytes, bytes + length);
-    ucp_worker_release_address(worker_, packed);
+    ucp_worker_release_address(worker(), packed);
     return copy;
 }
 

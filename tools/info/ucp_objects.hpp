@@ -4,6 +4,7 @@
 #include <ucp/api/ucp.h>
 
 #include <cstddef>
+#include <memory>
 
 #include "tools/info/options.hpp"
 #include "ucs/type/unique_fd.hpp"
@@ -24,16 +25,20 @@ struct cost {
     int descriptors = 0;
 };
 
-// Creates both in its constructor, destroys both in its destructor. One thread. Throws failure.
+// Releases objects of the library with their scope.
+struct release {
+    void operator()(ucp_config_t* config) const noexcept { ucp_config_release(config); }
+    void operator()(ucp_context_h context) const noexcept { ucp_cleanup(context); }
+    void operator()(ucp_worker_h worker) const noexcept { ucp_worker_destroy(worker); }
+};
+
+// Creates both in its constructor. One thread. Throws failure.
 class ucp_objects {
 public:
     explicit ucp_objects(const options& opts);
-    ~ucp_objects();
-    ucp_objects(const ucp_objects&) = delete;
-    ucp_objects& operator=(const ucp_objects&) = delete;
 
-    [[nodiscard]] ucp_context_h context() const noexcept { return context_; }
-    [[nodiscard]] ucp_worker_h worker() const noexcept { return worker_; }
+    [[nodiscard]] ucp_context_h context() const noexcept { return context_.get(); }
+    [[nodiscard]] ucp_worker_h worker() const noexcept { return worker_.get(); }
     [[nodiscard]] const cost& context_cost() const noexcept { return context_cost_; }
     [[nodiscard]] const cost& worker_cost() const noexcept { return worker_cost_; }
     [[nodiscard]] std::vector<std::byte> address() const;
@@ -45,8 +50,8 @@ private:
     void create_context(const options& opts);
     void create_worker();
 
-    ucp_context_h context_ = nullptr;
-    ucp_worker_h worker_ = nullptr;
+    std::unique_ptr<ucp_context, release> context_;
+    std::unique_ptr<ucp_worker, release> worker_;
     std::string restriction_;
     cost context_cost_;
     cost worker_cost_;

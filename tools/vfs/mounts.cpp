@@ -112,8 +112,6 @@ ucs::unique_fd receive_descriptor(int channel) {
         .descriptor;
 }
 
-}  // namespace
-
 bool have_fusermount() {
     const char* path = std::getenv("PATH");
     std::istringstream folders(path == nullptr ? "/usr/bin:/bin" : path);
@@ -123,6 +121,7 @@ bool have_fusermount() {
     return false;
 }
 
+// Mounts and returns the descriptor of /dev/fuse, or an empty one and the reason.
 ucs::unique_fd fusermount(const std::string& path, const std::string& options,
                           std::string& reason) {
     int ends[2];
@@ -140,17 +139,7 @@ ucs::unique_fd fusermount(const std::string& path, const std::string& options,
     return device;
 }
 
-void fusermount_unmount(const std::string& path) {
-    (void)run({program, "-u", "-z", "-q", "--", path});
-}
-
-namespace {
-
 constexpr const char* file_system_type = "fuse.ucx_vfs";
-
-const char* error_text(int error) {
-    return std::strerror(error);
-}
 
 // Decodes escapes: mountinfo writes blanks and similar characters as \040.
 std::string without_escapes(const std::string& text) {
@@ -166,16 +155,13 @@ std::string without_escapes(const std::string& text) {
     return plain;
 }
 
-ucs::unique_fd open_device(std::string& reason) {
-    ucs::unique_fd device(::open("/dev/fuse", O_RDWR | O_CLOEXEC));
-    if (!device) reason = why_no_fuse();
-    return device;
-}
-
 ucs::unique_fd mount_as_root(const std::string& path, const std::string& options,
                              std::string& reason) {
-    ucs::unique_fd device = open_device(reason);
-    if (!device) return {};
+    ucs::unique_fd device(::open("/dev/fuse", O_RDWR | O_CLOEXEC));
+    if (!device) {
+        reason = why_no_fuse();
+        return {};
+    }
     const split_options split = split_mount_options(options);
     std::string data = fmt::format("fd={},rootmode=40000,user_id=0,group_id=0", device.get());
     if (!split.data.empty()) data += "," + split.data;
@@ -184,7 +170,7 @@ ucs::unique_fd mount_as_root(const std::string& path, const std::string& options
         return device;
     }
     const int error = errno;
-    reason = fmt::format("mount({}) failed: {}{}", path, error_text(error),
+    reason = fmt::format("mount({}) failed: {}{}", path, std::strerror(error),
                          error == EPERM ? "; a container must be given the right to mount "
                                           "(--cap-add SYS_ADMIN --device /dev/fuse)"
                                         : "");
@@ -201,12 +187,12 @@ std::string why_no_fuse() {
             return fmt::format(
                 "/dev/fuse: {}; load the kernel's module (modprobe fuse), or give it "
                 "to the container (--device /dev/fuse --cap-add SYS_ADMIN)",
-                error_text(error));
+                std::strerror(error));
         }
         return fmt::format(
             "/dev/fuse cannot be opened: {}; it must be readable and writable for "
             "this user, and a container must be given it (--device /dev/fuse)",
-            error_text(error));
+            std::strerror(error));
     }
     if (::geteuid() != 0 && !have_fusermount()) {
         return "fusermount3 is not in PATH, and only root mounts without it: install the package "
@@ -268,14 +254,14 @@ mount_folder::mount_folder(const std::string& path, std::string mount_options)
         throw failure(
             fmt::format("the folder {} cannot be made: {}; make it, or name another with "
                         "-d",
-                        path, error_text(error)));
+                        path, std::strerror(error)));
     }
     // Lock the folder, so that other processes do not change its content during a mount.
     lock_ = ucs::unique_fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
     struct stat about {};
     if (!lock_ || ::fstat(lock_.get(), &about) != 0) {
         throw failure(fmt::format("{} is not a folder that can be used: {}; name another with -d",
-                                  path, error_text(errno)));
+                                  path, std::strerror(errno)));
     }
     if (about.st_uid != ::geteuid() || (about.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
         throw failure(
@@ -318,7 +304,7 @@ void mount_folder::remove_leftovers() {
 ucs::unique_fd mount_folder::mount(const std::string& name, std::string& reason) {
     const std::string path = path_ + "/" + name;
     if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
-        reason = fmt::format("mkdir({}) failed: {}", path, error_text(errno));
+        reason = fmt::format("mkdir({}) failed: {}", path, std::strerror(errno));
         return {};
     }
     ucs::unique_fd device = ::geteuid() == 0 ? mount_as_root(path, options_, reason)
@@ -332,7 +318,7 @@ void mount_folder::unmount(const std::string& name) {
     // MNT_FORCE ends requests that still wait for a dead process. MNT_DETACH also works while
     // another process uses the mount.
     if (::umount2(path.c_str(), MNT_FORCE | MNT_DETACH | UMOUNT_NOFOLLOW) != 0 && errno == EPERM) {
-        fusermount_unmount(path);
+        (void)run({program, "-u", "-z", "-q", "--", path});
     }
     ::rmdir(path.c_str());
 }

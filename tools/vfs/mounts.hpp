@@ -12,13 +12,6 @@ namespace tools::vfs {
 // They look for it in UCX_MODULE_DIR, or in hawser/ beside the library.
 [[nodiscard]] std::string why_no_module();
 
-[[nodiscard]] bool have_fusermount();
-
-// Mounts and returns the descriptor of /dev/fuse, or an empty one and the reason.
-[[nodiscard]] ucs::unique_fd fusermount(const std::string& path, const std::string& options,
-                                        std::string& reason);
-void fusermount_unmount(const std::string& path);
-
 // The folder of all mounts. It belongs to this user, and is locked during the lifetime of this
 // object. The constructor removes the leftovers of a killed daemon. Throws failure.
 class mount_folder {

@@ -13,15 +13,9 @@
 namespace tools::perf {
 
 inline ucs_thread_mode_t library_mode(thread_mode mode) {
-    switch (mode) {
-        case thread_mode::serialized:
-            return UCS_THREAD_MODE_SERIALIZED;
-        case thread_mode::multi:
-            return UCS_THREAD_MODE_MULTI;
-        case thread_mode::single:
-            break;
-    }
-    return UCS_THREAD_MODE_SINGLE;
+    constexpr ucs_thread_mode_t modes[] = {UCS_THREAD_MODE_SINGLE, UCS_THREAD_MODE_SERIALIZED,
+                                           UCS_THREAD_MODE_MULTI};
+    return modes[static_cast<std::size_t>(mode)];
 }
 
 // Each constructor throws failure with the library's status. Only close() destroys the object of
