@@ -11,6 +11,8 @@
 #include <ucp/api/ucp.h>
 #include <unistd.h>
 
+#include "test/bench/by_value.h"
+
 static inline void must(int good, const char* operation, ucs_status_t status) {
     if (good) return;
     fprintf(stderr, "%s failed: %s\n", operation, ucs_status_string(status));
@@ -86,14 +88,9 @@ static inline void* tag_recv(ucp_worker_h worker, void* data, size_t size, ucp_t
     return request;
 }
 
-static inline int ascending(const void* a, const void* b) {
-    const double one = *(const double*)a, two = *(const double*)b;
-    return (one > two) - (one < two);
-}
-
 /* Prints a member of the JSON object. Sorts the times. */
 static inline void print_percentiles(const char* name, double* times, size_t count) {
-    qsort(times, count, sizeof(*times), ascending);
+    qsort(times, count, sizeof(*times), by_value);
     printf("\"%s\": {\"p50\": %.3f, \"p90\": %.3f, \"p99\": %.3f}", name, times[count / 2],
            times[count * 9 / 10], times[count * 99 / 100]);
 }

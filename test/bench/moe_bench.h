@@ -14,11 +14,12 @@
 #include <string.h>
 #include <time.h>
 
+#include "test/bench/by_value.h"
+
 struct moe_bench {
     uint32_t tokens, hidden, experts, k; /* tokens: per rank */
     uint32_t per_node;                   /* ranks per node; they are consecutive */
-    uint64_t seed;
-    int iterations;
+    uint32_t seed, iterations;
     const char* device; /* network device whose bytes are counted; NULL: none */
     const char* cpus;   /* comma-separated list; ranks are bound to these processors in turn; NULL:
                            not bound */
@@ -88,48 +89,35 @@ static inline uint32_t moe_number(const char* text, uint32_t most) {
 }
 
 static inline void moe_read_options(struct moe_bench* to, int argc, char** argv) {
-    to->tokens = 1024;
-    to->hidden = 4096;
-    to->experts = 64;
-    to->k = 8;
-    to->per_node = 2;
-    to->seed = 1;
-    to->iterations = 5;
-    to->device = NULL;
-    to->cpus = NULL;
-    to->turn = 0;
+    const struct {
+        char letter;
+        uint32_t* into;
+        uint32_t most;
+    } numbers[] = {{'t', &to->tokens, 1u << 20},   {'H', &to->hidden, 1u << 20},
+                   {'e', &to->experts, 1u << 16},  {'k', &to->k, 1024},
+                   {'n', &to->iterations, 100000}, {'S', &to->seed, UINT32_MAX},
+                   {'N', &to->per_node, 1u << 16}};
+    const size_t count = sizeof numbers / sizeof *numbers;
+    *to = (struct moe_bench){.tokens = 1024,
+                             .hidden = 4096,
+                             .experts = 64,
+                             .k = 8,
+                             .per_node = 2,
+                             .seed = 1,
+                             .iterations = 5};
     for (int option; (option = getopt(argc, argv, "t:H:e:k:n:S:N:i:C:")) != -1;) {
-        switch (option) {
-            case 't':
-                to->tokens = moe_number(optarg, 1u << 20);
-                break;
-            case 'H':
-                to->hidden = moe_number(optarg, 1u << 20);
-                break;
-            case 'e':
-                to->experts = moe_number(optarg, 1u << 16);
-                break;
-            case 'k':
-                to->k = moe_number(optarg, 1024);
-                break;
-            case 'n':
-                to->iterations = (int)moe_number(optarg, 100000);
-                break;
-            case 'S':
-                to->seed = moe_number(optarg, UINT32_MAX);
-                break;
-            case 'N':
-                to->per_node = moe_number(optarg, 1u << 16);
-                break;
-            case 'i':
-                to->device = optarg;
-                break;
-            case 'C':
-                to->cpus = optarg;
-                break;
-            default:
-                fputs(moe_usage, stderr);
-                exit(2);
+        size_t index = 0;
+        while (index < count && numbers[index].letter != option)
+            ++index;
+        if (index < count) {
+            *numbers[index].into = moe_number(optarg, numbers[index].most);
+        } else if (option == 'i') {
+            to->device = optarg;
+        } else if (option == 'C') {
+            to->cpus = optarg;
+        } else {
+            fputs(moe_usage, stderr);
+            exit(2);
         }
     }
     if (optind != argc || to->hidden % 16 != 0 || to->k > to->experts) {
@@ -166,7 +154,7 @@ static inline void moe_bind(const struct moe_bench* bench, const char* rank) {
 /* k different experts for each token, all equally likely. */
 static inline void moe_choose(const struct moe_bench* bench, uint32_t rank, int64_t* to) {
     int64_t* deck = moe_memory(bench->experts * sizeof *deck);
-    uint64_t state = moe_mixed(bench->seed * 1000003 + rank);
+    uint64_t state = moe_mixed((uint64_t)bench->seed * 1000003 + rank);
     for (uint32_t e = 0; e < bench->experts; ++e)
         deck[e] = e;
     for (uint32_t t = 0; t < bench->tokens; ++t) {
@@ -392,11 +380,6 @@ static inline struct moe_counters moe_device_bytes(const struct moe_bench* bench
 
 /* ------------------------------------------------------------------ the loop */
 
-static inline int moe_by_value(const void* a, const void* b) {
-    const double one = *(const double*)a, two = *(const double*)b;
-    return (one > two) - (one < two);
-}
-
 struct moe_case {
     const char* name;
     double crossing;     /* result of moe_crossing() */
@@ -423,7 +406,7 @@ static inline double moe_iterate(struct moe_bench* bench, const struct moe_case*
 
 /* The time of an iteration is that of its slowest rank. Exits if the data was wrong. */
 static inline void moe_measure(struct moe_bench* bench, const struct moe_case* test_case) {
-    const int n = bench->iterations;
+    const int n = (int)bench->iterations;
     double* times = moe_memory((uint64_t)n * sizeof *times);
     double found[2];
     struct moe_counters before, after;
@@ -446,13 +429,51 @@ static inline void moe_measure(struct moe_bench* bench, const struct moe_case* t
         exit(1);
     }
     if (bench->rank == 0) {
-        qsort(times, (size_t)n, sizeof *times, moe_by_value);
+        qsort(times, (size_t)n, sizeof *times, by_value);
         printf("%s,%u,%d,%.1f,%.1f,%.1f,%.0f,%.0f\n", test_case->name, bench->ranks, n,
                times[0] * 1e6, (times[(n - 1) / 2] + times[n / 2]) * 0.5e6, times[n - 1] * 1e6,
                test_case->crossing, found[1] / n);
         fflush(stdout);
     }
     free(times);
+}
+
+/* ------------------------------------------------------------------ the calls of both programs */
+
+static struct moe_bench bench;
+static struct moe_copies copies;
+
+/* The program's alltoallv of the copies. */
+static void exchange(void);
+
+static void pack_and_exchange(void) {
+    moe_copies_pack(&bench, &copies);
+    exchange();
+}
+
+static void write_tokens(void) {
+    moe_write_tokens(&bench);
+}
+
+static void write_copies(void) {
+    moe_write_tokens(&bench);
+    moe_copies_pack(&bench, &copies);
+}
+
+static void clear_copies(void) {
+    memset(copies.into, 0xff, copies.receives * bench.hidden * sizeof *copies.into);
+}
+
+static int copies_right(void) {
+    return moe_rows_are(&bench, copies.into, copies.received, copies.receives);
+}
+
+static inline void moe_measure_copies(void) {
+    const double crossing = moe_crossing(&bench, 1);
+    moe_measure(&bench, &(struct moe_case){"copies", crossing, write_tokens, pack_and_exchange,
+                                           clear_copies, copies_right});
+    moe_measure(&bench, &(struct moe_case){"copies in place", crossing, write_copies, exchange,
+                                           clear_copies, copies_right});
 }
 
 #endif

@@ -14,7 +14,6 @@
 #include "test/bench/moe_bench.h"
 #include "test/support/moe_tensor.h"
 
-static struct moe_bench bench;
 static ucg_group_h group;
 static ucg_moe_team_h team;
 static ucg_moe_handle_h handle;
@@ -23,7 +22,6 @@ static ucg_moe_notify_args_t routing = UCG_MOE_NOTIFY_ARGS_INIT;
 static ucg_moe_dispatch_args_t dispatch_args = UCG_MOE_DISPATCH_ARGS_INIT;
 static ucg_moe_combine_args_t back = UCG_MOE_COMBINE_ARGS_INIT;
 static ucg_request_h dispatch_request, combine_request, copies_request;
-static struct moe_copies copies;
 static struct moe_copy* arriving; /* copies that a dispatch brings */
 
 static void must(ucs_status_t status, const char* operation) {
@@ -64,23 +62,12 @@ static void combine(void) {
 static void exchange(void) {
     run(copies_request, "alltoallv");
 }
-static void pack_and_exchange(void) {
-    moe_copies_pack(&bench, &copies);
-    exchange();
-}
 
-static void write_tokens(void) {
-    moe_write_tokens(&bench);
-}
 /* Writes the rows as a dispatch would deliver them. */
 static void write_arrived(void) {
     uint16_t* rows = dispatch_args.out_x.data;
     for (uint64_t i = 0; i < came.rows; ++i)
         moe_write_row(&bench, rows + i * bench.hidden, arriving[i].source, arriving[i].token, 1);
-}
-static void write_copies(void) {
-    moe_write_tokens(&bench);
-    moe_copies_pack(&bench, &copies);
 }
 
 static uint64_t bytes_of(const ucg_moe_tensor_t* tensor) {
@@ -93,15 +80,9 @@ static void clear_rows(void) {
 static void clear_sums(void) {
     memset(back.out_x.data, 0xff, bytes_of(&back.out_x));
 }
-static void clear_copies(void) {
-    memset(copies.into, 0xff, copies.receives * bench.hidden * sizeof *copies.into);
-}
 
 static int rows_right(void) {
     return moe_rows_are(&bench, dispatch_args.out_x.data, arriving, came.rows);
-}
-static int copies_right(void) {
-    return moe_rows_are(&bench, copies.into, copies.received, copies.receives);
 }
 /* Each rank has returned the row unchanged. */
 static int sums_right(void) {
@@ -190,7 +171,6 @@ static uint64_t* elements(const uint64_t* rows) {
 }
 
 static void measure_copies(void) {
-    const double crossing = moe_crossing(&bench, 1);
     ucg_coll_args_t args = UCG_COLL_ARGS_INIT;
     moe_copies_make(&bench, &copies);
     uint64_t* send_counts = elements(copies.send_counts);
@@ -202,10 +182,7 @@ static void measure_copies(void) {
     args.src_counts = send_counts;
     args.dst_counts = receive_counts;
     must(ucg_request_init(group, &args, &copies_request), "alltoallv");
-    moe_measure(&bench, &(struct moe_case){"copies", crossing, write_tokens, pack_and_exchange,
-                                           clear_copies, copies_right});
-    moe_measure(&bench, &(struct moe_case){"copies in place", crossing, write_copies, exchange,
-                                           clear_copies, copies_right});
+    moe_measure_copies();
     must(ucg_request_free(copies_request), "freeing a request");
     free(send_counts);
     free(receive_counts);

@@ -4,12 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { blocks = 50, in_block = 20 };
+#include "test/bench/by_value.h"
 
-static int by_value(const void* a, const void* b) {
-    const double x = *(const double*)a, y = *(const double*)b;
-    return x < y ? -1 : x > y;
-}
+enum { blocks = 50, in_block = 20 };
 
 int main(int argc, char** argv) {
     double own[blocks], slowest[blocks];

@@ -5,12 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { blocks = 50, in_block = 20, warm_up = 3 };
+#include "test/bench/by_value.h"
 
-static int by_value(const void* a, const void* b) {
-    const double x = *(const double*)a, y = *(const double*)b;
-    return x < y ? -1 : x > y;
-}
+enum { blocks = 50, in_block = 20, warm_up = 3 };
 
 static void add_up(MPI_Comm comm) {
     int one = 1, sum = 0;

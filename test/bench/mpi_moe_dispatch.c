@@ -16,8 +16,6 @@
 
 #include "test/bench/moe_bench.h"
 
-static struct moe_bench bench;
-static struct moe_copies copies;
 static int *send_counts, *send_places, *receive_counts, *receive_places;
 
 static void barrier(void) {
@@ -31,28 +29,6 @@ static void largest(double* values, int count) {
 static void exchange(void) {
     MPI_Alltoallv(copies.from, send_counts, send_places, MPI_UINT16_T, copies.into, receive_counts,
                   receive_places, MPI_UINT16_T, MPI_COMM_WORLD);
-}
-
-static void pack_and_exchange(void) {
-    moe_copies_pack(&bench, &copies);
-    exchange();
-}
-
-static void write_tokens(void) {
-    moe_write_tokens(&bench);
-}
-
-static void write_copies(void) {
-    moe_write_tokens(&bench);
-    moe_copies_pack(&bench, &copies);
-}
-
-static void clear(void) {
-    memset(copies.into, 0xff, copies.receives * bench.hidden * sizeof *copies.into);
-}
-
-static int right(void) {
-    return moe_rows_are(&bench, copies.into, copies.received, copies.receives);
 }
 
 /* Converts counts of rows into counts and displacements of elements. */
@@ -88,11 +64,7 @@ int main(int argc, char** argv) {
     place(copies.send_counts, &send_counts, &send_places);
     place(copies.receive_counts, &receive_counts, &receive_places);
     moe_print_header(&bench);
-    const double crossing = moe_crossing(&bench, 1);
-    moe_measure(&bench, &(struct moe_case){"copies", crossing, write_tokens, pack_and_exchange,
-                                           clear, right});
-    moe_measure(&bench, &(struct moe_case){"copies in place", crossing, write_copies, exchange,
-                                           clear, right});
+    moe_measure_copies();
     moe_copies_free(&copies);
     moe_end(&bench);
     free(send_counts);

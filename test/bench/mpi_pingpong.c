@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "test/bench/by_value.h"
+
 enum { most_samples = 200000, fewest_samples = 20, tag = 1 };
 
 static int rank;
@@ -25,11 +27,6 @@ static void pin(void) {
     CPU_ZERO(&set);
     CPU_SET((size_t)strtol(list, NULL, 10), &set);
     sched_setaffinity(0, sizeof(set), &set);
-}
-
-static int by_value(const void* a, const void* b) {
-    const double x = *(const double*)a, y = *(const double*)b;
-    return x < y ? -1 : x > y;
 }
 
 /* Returns the time of half a round trip in microseconds. */

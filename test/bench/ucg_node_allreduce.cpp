@@ -5,10 +5,6 @@
 //   ucg_node_allreduce [name=value]...
 //
 // The names are those of read_options() below, for example: ranks=4 smallest=4096 segment=65536
-#include <sched.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -17,6 +13,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "test/bench/forked_ranks.hpp"
 #include "ucg/node/engine/engine.hpp"
 
 using namespace ucg;
@@ -63,13 +60,6 @@ options read_options(int count, char** words) {
     return made;
 }
 
-void bind_to_core(node::rank_t rank) {
-    cpu_set_t cores;
-    CPU_ZERO(&cores);
-    CPU_SET(rank % static_cast<unsigned>(::sysconf(_SC_NPROCESSORS_ONLN)), &cores);
-    (void)::sched_setaffinity(0, sizeof cores, &cores);
-}
-
 struct vectors {
     std::vector<float> from, into;
 };
@@ -105,7 +95,6 @@ std::vector<double> measure(node::engine& engine, const schedule::reducer& reduc
 }
 
 void run_rank(int fd, const options& all, node::rank_t rank, const std::vector<pid_t>& pids) {
-    bind_to_core(rank);
     auto memory = node::shared_memory::attach(fd, all.like);
     if (!memory) std::exit(1);
     node::watch lives(pids);
@@ -131,16 +120,7 @@ int main(int count, char** words) {
     if (!file) return 1;
     std::printf("%10s %12s %12s   (us)\n", "bytes", "min", "median");
     std::fflush(stdout);
-    // No process watches the ranks: the caller ends the program if a rank hangs.
     const std::vector<pid_t> pids(all.like.ranks, 0);
-    for (node::rank_t rank = 0; rank < all.like.ranks; ++rank) {
-        if (::fork() == 0) {
-            run_rank(file->get(), all, rank, pids);
-            std::exit(0);
-        }
-    }
-    int worst = 0;
-    for (int status = 0; ::wait(&status) > 0;)
-        worst = std::max(worst, status);
-    return worst == 0 ? 0 : 1;
+    return run_forked_ranks(all.like.ranks,
+                            [&](node::rank_t rank) { run_rank(file->get(), all, rank, pids); });
 }

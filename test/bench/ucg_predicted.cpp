@@ -3,10 +3,6 @@
 // ones. The ratios are a report, not a test.
 //
 //   ucg_predicted [rounds]
-#include <sched.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -14,6 +10,7 @@
 #include <cstdlib>
 #include <vector>
 
+#include "test/bench/forked_ranks.hpp"
 #include "ucg/algo/table.hpp"
 #include "ucg/node/rings/fabric.hpp"
 #include "ucg/schedule/algorithm.hpp"
@@ -139,14 +136,9 @@ sim::machine describe(side& me, const schedule::reducer& reducer) {
 }
 
 void run_rank(int fd, const node::geometry& like, node::rank_t rank, unsigned rounds) {
-    cpu_set_t cores;
-    CPU_ZERO(&cores);
-    CPU_SET(rank % static_cast<unsigned>(::sysconf(_SC_NPROCESSORS_ONLN)), &cores);
-    (void)::sched_setaffinity(0, sizeof cores, &cores);
     auto memory = node::shared_memory::attach(fd, like);
     if (!memory) std::exit(1);
-    const std::vector<pid_t> no_processes(like.ranks,
-                                          0);  // the caller ends the program if a rank hangs
+    const std::vector<pid_t> no_processes(like.ranks, 0);
     node::watch lives(no_processes);
     node::early_limit early;
     node::fabric over(*memory, lives, rank, early);
@@ -184,15 +176,6 @@ int main(int count, char** words) {
     like.ranks = 2;
     auto file = node::shared_memory::make(like);
     if (!file || rounds == 0) return 1;
-    for (node::rank_t rank = 0; rank < like.ranks; ++rank) {
-        if (::fork() == 0) {
-            run_rank(file->get(), like, rank, rounds);
-            std::fflush(stdout);
-            ::_exit(0);
-        }
-    }
-    int worst = 0;
-    for (int status = 0; ::wait(&status) > 0;)
-        worst = std::max(worst, status);
-    return worst == 0 ? 0 : 1;
+    return run_forked_ranks(like.ranks,
+                            [&](node::rank_t rank) { run_rank(file->get(), like, rank, rounds); });
 }
