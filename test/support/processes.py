@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 import unittest
 from pathlib import Path
@@ -53,6 +54,21 @@ def run(program, *arguments, env=None, limit=LIMIT):
     """Runs a program to its end; the result has returncode, stdout and stderr."""
     return subprocess.run([program, *arguments], capture_output=True, text=True, timeout=limit,
                           env={**os.environ, **(env or {})}, check=False)
+
+
+def refused(test, program, *arguments):
+    """Checks that a tool refuses a command line with one line of error output; returns this line."""
+    done = run(program, *arguments)
+    test.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (2, "", 1), done)
+    test.assertTrue(done.stderr.startswith(f"{Path(program).name}: "), done.stderr)
+    return done.stderr
+
+
+def folder_of(test):
+    """Makes a folder that is removed at the end of the test."""
+    folder = tempfile.TemporaryDirectory()
+    test.addCleanup(folder.cleanup)
+    return Path(folder.name)
 
 
 def run_group(line, env, limit, **options):

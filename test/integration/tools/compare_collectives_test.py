@@ -5,11 +5,10 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 import unittest
 from pathlib import Path
 
-from processes import LIMIT, load_script
+from processes import LIMIT, folder_of, load_script
 
 SCRIPT = Path(__file__).resolve().parents[2] / "bench/compare-collectives"
 PROGRAMS = os.environ.get("BENCH_PROGRAMS", "")
@@ -87,9 +86,7 @@ class Run(unittest.TestCase):
         if not (shutil.which("mpirun.openmpi") and (Path(PROGRAMS) / "mpi_collectives").exists() and taken.is_file()):
             self.skipTest("no Open MPI")
         peers = "tuned" + (",mpich" if (Path(PROGRAMS) / "mpich_collectives").exists() else "")
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        samples = Path(folder.name) / "samples.json"
+        samples = folder_of(self) / "samples.json"
         done = subprocess.run(
             [sys.executable, str(SCRIPT), "--perf", str(perf), "--bin", PROGRAMS, "--taken", str(taken), "--peers", peers,
              "--groups", "allreduce,alltoall,bf16", "--largest", "64", "--repeats", "1", "--seconds", "0.01",

@@ -1,10 +1,9 @@
 """contrib/includes.py, shared by contrib/draw-layers and contrib/check-layers: arrows, cycles, and an outdated page."""
 
-import tempfile
 import unittest
 from pathlib import Path
 
-from processes import load_script
+from processes import folder_of, load_script
 
 MODULE = Path(__file__).resolve().parents[3] / "contrib/includes.py"
 ORDER = {"ucp": "api <- core <- tag am <- families/*"}
@@ -29,9 +28,7 @@ includes = load_script(MODULE)
 
 class Diagram(unittest.TestCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.root = Path(folder.name)
+        self.root = folder_of(self)
         for name, text in FILES.items():
             self.write(name, text)
         names = "".join(f"`ucp/{folder}`\n" for folder in ("api", "core", "tag", "am", "families/*"))

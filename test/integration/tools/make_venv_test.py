@@ -4,10 +4,11 @@ import os
 import re
 import shutil
 import subprocess
-import tempfile
 import unittest
 import zipfile
 from pathlib import Path
+
+from processes import folder_of
 
 CONTRIB = Path(__file__).resolve().parents[3] / "contrib"
 PINS = sorted((CONTRIB / "venvs").glob("*.txt"))
@@ -27,9 +28,7 @@ class Environments(unittest.TestCase):
     """Without a package index: pip finds only the files that a test puts into the folder."""
 
     def setUp(self):
-        above = tempfile.TemporaryDirectory()
-        self.addCleanup(above.cleanup)
-        self.above = Path(above.name)
+        self.above = folder_of(self)
         self.folder = self.above / "venvs"
         self.wheels = self.above / "wheels"
         self.wheels.mkdir()

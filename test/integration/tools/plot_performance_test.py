@@ -4,13 +4,12 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 import unittest
 from pathlib import Path
 from unittest import mock
 from xml.etree import ElementTree
 
-from processes import load_script
+from processes import folder_of, load_script
 
 ROOT = Path(__file__).resolve().parents[3]
 SCRIPT = ROOT / "contrib/plot-performance"
@@ -25,9 +24,7 @@ def samples(**sides):
 
 class Folder(unittest.TestCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
+        self.folder = folder_of(self)
         self.script = load_script(SCRIPT)
         self.peers = [{"name": name, "samples": samples(ours=[1, 9, 2], OpenUCX=[4])}
                       for name in self.script.LATENCIES.values()]

@@ -9,7 +9,7 @@ import tempfile
 import time
 import unittest
 
-from processes import LIMIT, clean, free_port, outputs_of, run
+from processes import LIMIT, clean, free_port, outputs_of, refused, run
 
 PERF = os.environ["COLLECTIVES_PROGRAM"]
 COLLECTIVES = ("barrier", "bcast", "reduce", "allreduce", "gather", "gatherv", "scatter", "scatterv", "allgather",
@@ -136,13 +136,6 @@ class Runs(unittest.TestCase):
 class Mistakes(unittest.TestCase):
     """Each mistake is reported in one line that says what to do."""
 
-    def refused(self, *arguments):
-        done = run(PERF, *arguments)
-        self.assertEqual((done.returncode, done.stdout), (2, ""), done)
-        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
-        self.assertTrue(done.stderr.startswith("ucg_perf: "), done.stderr)
-        return done.stderr
-
     def test_options(self):
         for arguments, said in ((["-c", "gossip"], "-c: collective \"gossip\" is none of: barrier, "),
                                 (["-a", "magic"], "-a: algorithm \"magic\" is none of: "),
@@ -159,7 +152,7 @@ class Mistakes(unittest.TestCase):
                                 (["-y"], "unknown option -y"),
                                 (["hello"], "\"hello\" is not an option")):
             with self.subTest(arguments=arguments):
-                self.assertIn(said, self.refused(*arguments))
+                self.assertIn(said, refused(self, PERF, *arguments))
 
     def test_more_memory_than_there_is(self):
         done = run(PERF, "-p", "1", "-s", "1t", "-b", "4000", "-n", "1")
