@@ -18,6 +18,7 @@ import sys
 import time
 import xml.etree.ElementTree as xml
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -101,6 +102,7 @@ class Run:
     def __init__(self, args):
         self.args, self.results = args, Results()
         self.jobs = str(args.jobs)
+        self.without_long = [] if args.long else ["-LE", "long"]  # options of ctest
         self.configured, self.broken = set(), set()
         self.chosen = [name for name in STAGES if not left_out(name, args)]
         self.env = {**os.environ, **SANITIZERS, "HAWSER_SEEDS": str(args.seeds)}
@@ -108,6 +110,16 @@ class Run:
     def call(self, line, **more):
         print("+", " ".join(str(word) for word in line), flush=True)
         return subprocess.run(line, cwd=ROOT, env=self.env, check=False, **more).returncode
+
+    def watch(self, line, use, **more):
+        """Runs a command, prints its output, and calls `use` with each line of it. Returns the exit status."""
+        print("+", *line, flush=True)
+        with subprocess.Popen(line, cwd=ROOT, env=self.env, text=True, errors="replace", stdout=subprocess.PIPE,
+                              **more) as running:
+            for printed in running.stdout:
+                print(printed, end="", flush=True)
+                use(printed)
+        return running.returncode
 
     @staticmethod
     def configuring(preset):
@@ -159,9 +171,6 @@ class Run:
 
     def ctest(self, stage, preset, folder, *selection, one_at_a_time=False):
         """Builds one test folder and runs its tests, each counted on its own."""
-        if not (ROOT / "test" / folder / "CMakeLists.txt").is_file():
-            self.results.skip(stage, f"there is no test/{folder} in this version")
-            return
         if not self.build(preset, folder):
             self.results.add(f"{stage}: build of test/{folder}", f"preset {preset} does not build")
             return
@@ -178,9 +187,6 @@ class Run:
 
     def fuzz(self):
         """Replays the collected inputs, then runs each fuzz target for the given time."""
-        if not (ROOT / "test/fuzz/CMakeLists.txt").is_file():
-            self.results.skip("fuzz", "there is no test/fuzz in this version")
-            return
         if not self.build("asan", "fuzz"):
             self.results.add("fuzz: build", "preset asan does not build")
             return
@@ -223,21 +229,18 @@ class Run:
             self.results.add("guest: build", "preset release does not build")
             return
         line = [ROOT / "test/vm/run", "--build", ROOT / "build/release"] + (["--long"] if self.args.long else [])
-        print("+", *line, flush=True)
-        counted = 0
-        with self.building_ahead(), subprocess.Popen(line, cwd=ROOT, env=self.env, text=True, errors="replace", stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT) as runner:
-            for report in runner.stdout:
-                print(report, end="", flush=True)
-                counted += self.results.add_line("guest", report)
-        if not counted or runner.returncode not in (0, 1):
-            self.results.add("guest: test/vm/run", f"ended with {runner.returncode} after {counted} tests")
+        counted = []
+        with self.building_ahead():
+            code = self.watch(line, lambda report: counted.append(self.results.add_line("guest", report)),
+                              stderr=subprocess.STDOUT)
+        if not any(counted) or code not in (0, 1):
+            self.results.add("guest: test/vm/run", f"ended with {code} after {sum(counted)} tests")
 
     def asan(self):
         for folder in ASAN:
             self.ctest("asan", "asan", folder)
         for folder in ("integration", "adversary/faulty_peer"):
-            self.ctest("asan", "asan", folder, "-L", "sanitizer", *([] if self.args.long else ["-LE", "long"]))
+            self.ctest("asan", "asan", folder, "-L", "sanitizer", *self.without_long)
 
     def tsan(self):
         """Tests with threads; the others have one thread, so ThreadSanitizer finds nothing."""
@@ -246,15 +249,10 @@ class Run:
 
     def quickstart(self):
         """The first steps of the README, with the build of the earlier stages."""
-        line = [ROOT / "contrib/quickstart", "--no-install", ROOT / "build/quickstart"]
-        print("+", *line, flush=True)
-        said = ""
-        with subprocess.Popen(line, cwd=ROOT, env=self.env, text=True, errors="replace",
-                              stdout=subprocess.PIPE) as show:
-            for said in show.stdout:
-                print(said, end="", flush=True)
-        self.results.add("contrib/quickstart", None if show.returncode == 0 else f"ended with {show.returncode}")
-        again = subprocess.run(["bash", "-c", said], cwd=ROOT, check=False, text=True, stdout=subprocess.PIPE,
+        said = [""]
+        code = self.watch([ROOT / "contrib/quickstart", "--no-install", ROOT / "build/quickstart"], said.append)
+        self.results.add("contrib/quickstart", None if code == 0 else f"ended with {code}")
+        again = subprocess.run(["bash", "-c", said[-1]], cwd=ROOT, check=False, text=True, stdout=subprocess.PIPE,
                                env={name: value for name, value in self.env.items() if name != "LD_LIBRARY_PATH"})
         self.results.add("contrib/quickstart: its last line runs the program of README.md",
                          None if again.stdout == "hello\n" else f"it printed {again.stdout!r}")
@@ -279,36 +277,29 @@ class Run:
         else:
             self.results.add("contrib/check-symbols", "preset asan does not build")
 
-    def stages(self):
-        """Name and function of every stage, in order."""
-        mpi = ["-L", "mpi"] + (["-L", "short"] if self.args.quick else [] if self.args.long else ["-LE", "long"])
-        return {
-            "format": lambda: self.script("check-format"),
-            "layers": lambda: self.script("check-layers"),
-            "docs": lambda: self.script("check-docs"),
-            "words": lambda: self.script("check-words"),
-            "classes": lambda: self.script("count-public"),
-            "headers": lambda: self.script("check-headers"),
-            "unit": lambda: self.ctest("unit", "dev", "unit"),
-            "conformance": lambda: self.ctest("conformance", "dev", "conformance"),
-            "sim": lambda: self.ctest("sim", "dev", "sim"),
-            "coverage": self.coverage,
-            "abi": lambda: self.of_others("abi", folder="abi"),
-            "integration": lambda: self.of_others("integration", "-LE", "mpi"),
-            "mpi": lambda: self.of_others("mpi", *mpi, one_at_a_time=True),
-            "adversary": lambda: self.ctest("adversary", "release", "adversary", *([] if self.args.long else ["-LE", "long"]),
-                                            one_at_a_time=True),
-            "guest": self.guest,
-            "quickstart": self.quickstart,
-            "symbols": self.symbols,
-            "fuzz": self.fuzz,
-            "asan": self.asan,
-            "tsan": self.tsan,
-        }
+    def mpi(self):
+        more = ["-L", "short"] if self.args.quick else self.without_long
+        self.of_others("mpi", "-L", "mpi", *more, one_at_a_time=True)
 
 
-STAGES = ["format", "layers", "docs", "words", "classes", "headers", "unit", "conformance", "sim", "coverage", "abi",
-          "integration", "mpi", "adversary", "guest", "quickstart", "symbols", "fuzz", "asan", "tsan"]
+# Name and function of every stage, in order.
+STAGES = {
+    **{name: partial(Run.script, name=script) for name, script in (
+        ("format", "check-format"), ("layers", "check-layers"), ("docs", "check-docs"), ("words", "check-words"),
+        ("classes", "count-public"), ("headers", "check-headers"))},
+    **{name: partial(Run.ctest, stage=name, preset="dev", folder=name) for name in ("unit", "conformance", "sim")},
+    "coverage": Run.coverage,
+    "abi": lambda run: run.of_others("abi", folder="abi"),
+    "integration": lambda run: run.of_others("integration", "-LE", "mpi"),
+    "mpi": Run.mpi,
+    "adversary": lambda run: run.ctest("adversary", "release", "adversary", *run.without_long, one_at_a_time=True),
+    "guest": Run.guest,
+    "quickstart": Run.quickstart,
+    "symbols": Run.symbols,
+    "fuzz": Run.fuzz,
+    "asan": Run.asan,
+    "tsan": Run.tsan,
+}
 SLOW = ["coverage", "symbols", "fuzz", "asan", "tsan"]  # not with --quick
 AGAIN = ["unit", "conformance", "sim"]  # asan runs the same tests
 LONG = ["coverage"]  # only with --long
@@ -350,15 +341,14 @@ def arguments():
 def main():
     args = arguments()
     run = Run(args)
-    actions = run.stages()
-    for name in STAGES:
+    for name, stage in STAGES.items():
         if reason := left_out(name, args):
             if not args.only:
                 run.results.skip(name, reason)
             continue
         print(f"\n=== {name} ===", flush=True)
         started = time.monotonic()
-        actions[name]()
+        stage(run)
         run.results.seconds[name] = time.monotonic() - started
         print(f"=== {name}: {run.results.seconds[name]:.0f} s ===", flush=True)
     return run.results.finish()
