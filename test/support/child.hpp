@@ -2,12 +2,11 @@
 #pragma once
 
 #include <signal.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 
-#include <catch2/catch.hpp>
+#include <utility>
 
-#include "ucs/type/unique_fd.hpp"
+#include "test/support/socket_pair.hpp"
 
 namespace test {
 
@@ -30,16 +29,14 @@ class child_process {
 public:
     template<class Body>
     explicit child_process(const Body& body) {
-        int ends[2];
-        REQUIRE(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0);
-        channel_.reset(ends[0]);
-        const ucs::unique_fd other_end(ends[1]);
+        socket_pair ends(SOCK_SEQPACKET);
+        channel_ = std::move(ends.near);
         pid_ = ::fork();
         REQUIRE(pid_ >= 0);
         if (pid_ != 0) return;
         channel_.reset();
         try {
-            body(other_end.get());
+            body(ends.far.get());
         } catch (...) {
             ::_exit(1);
         }

@@ -2,17 +2,15 @@
 #pragma once
 
 #include <arpa/inet.h>
-#include <sys/socket.h>
 
-#include <catch2/catch.hpp>
 #include <span>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "test/support/socket_pair.hpp"
 #include "ucs/descriptor/close_in_background.hpp"
 #include "ucs/descriptor/descriptor_passing.hpp"
-#include "ucs/type/unique_fd.hpp"
 
 namespace test {
 
@@ -43,15 +41,8 @@ struct lingering {
     unique_fd receiver;
 };
 
-struct unix_pair {
-    unix_pair() {
-        int ends[2];
-        REQUIRE(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0);
-        local = unique_fd(ends[0]);
-        remote = unique_fd(ends[1]);
-    }
-    unique_fd local;
-    unique_fd remote;
+struct unix_pair : socket_pair {
+    unix_pair() : socket_pair(SOCK_SEQPACKET) {}
 };
 
 // Sockets that wait in close_in_background() behind a lingering one, as many as
@@ -60,12 +51,12 @@ struct full_closing_pool {
     full_closing_pool() {
         unix_pair first;
         const auto byte = std::as_bytes(std::span("x", 1));
-        REQUIRE(ucs::sys::send_with_descriptor(first.remote.get(), byte, trap.sender.get()) == 0);
+        REQUIRE(ucs::sys::send_with_descriptor(first.far.get(), byte, trap.sender.get()) == 0);
         trap.sender.reset();
-        ucs::sys::close_in_background(std::move(first.local));
+        ucs::sys::close_in_background(std::move(first.near));
         while (!ucs::sys::has_too_many_pending_closes()) {
             unix_pair each;
-            ucs::sys::close_in_background(std::move(each.local));
+            ucs::sys::close_in_background(std::move(each.near));
         }
     }
     ~full_closing_pool() {

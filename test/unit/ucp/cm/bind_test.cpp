@@ -4,6 +4,7 @@
 #include <deque>
 
 #include "test/support/log_capture.hpp"
+#include "test/support/socket_pair.hpp"
 #include "test/unit/ucp/support/loopback_server.hpp"
 #include "ucp/am/receiver.hpp"
 #include "ucp/cm/endpoint.hpp"
@@ -24,9 +25,8 @@ wire::wireup_header bind_of(const raw_world& in, const ucp::ep& client) {
 // A client whose request the program has accepted, and the other end of its socket.
 struct accepted_client {
     explicit accepted_client(const raw_world& in) {
-        int ends[2];
-        REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) == 0);
-        socket.reset(ends[0]);
+        test::socket_pair ends(SOCK_STREAM | SOCK_NONBLOCK);
+        socket = std::move(ends.near);
         auto request = std::make_unique<ucp::cm::conn_request>(
             ucp::cm::wire::request{.uid = in.peer.uid(),
                                    .ep = 55,
@@ -35,7 +35,7 @@ struct accepted_client {
                                    .shows_client_id = false,
                                    .address = in.peer.address()},
             uct::tcp::socket_address());
-        request->give_channel(ucp::cm::tcp_channel(ucs::unique_fd(ends[1])));
+        request->give_channel(ucp::cm::tcp_channel(std::move(ends.far)));
         ucp::ep_params params;
         params.error_mode = UCP_ERR_HANDLING_MODE_PEER;
         params.error_handler = {[](void* arg, ucp_ep_h, ucs_status_t status) {

@@ -8,6 +8,7 @@
 #include <catch2/catch.hpp>
 
 #include "test/support/log_capture.hpp"
+#include "test/support/socket_pair.hpp"
 #include "test/unit/ucp/support/raw_peer.hpp"
 #include "ucp/capi/handles.hpp"
 #include "ucp/cm/conn_request.hpp"
@@ -86,9 +87,8 @@ struct lone_world : raw_world {
 
     // Adds a client at a listener, which the program accepts.
     [[nodiscard]] ucs::result<ucp::ep*> accept_claim(std::uint64_t uid, const bytes& address) {
-        int ends[2];
-        REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) == 0);
-        clients.emplace_back(ends[0]);
+        test::socket_pair ends(SOCK_STREAM | SOCK_NONBLOCK);
+        clients.push_back(std::move(ends.near));
         auto request =
             std::make_unique<ucp::cm::conn_request>(ucp::cm::wire::request{.uid = uid,
                                                                            .ep = 55,
@@ -97,7 +97,7 @@ struct lone_world : raw_world {
                                                                            .shows_client_id = false,
                                                                            .address = address},
                                                     uct::tcp::socket_address());
-        request->give_channel(ucp::cm::tcp_channel(ucs::unique_fd(ends[1])));
+        request->give_channel(ucp::cm::tcp_channel(std::move(ends.far)));
         auto made = ucp::cm::accept(*worker, std::move(request), {});
         settle();
         return made;

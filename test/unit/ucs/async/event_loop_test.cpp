@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "test/support/log_capture.hpp"
+#include "test/support/socket_pair.hpp"
 #include "test/support/virtual_time.hpp"
 #include "ucs/async/eventfd.hpp"
 
@@ -16,20 +17,13 @@ using ucs::async::event_loop;
 
 namespace {
 
-struct socket_pair {
-    socket_pair() {
-        int fds[2];
-        REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM, 0, fds) == 0);
-        left = ucs::unique_fd(fds[0]);
-        right = ucs::unique_fd(fds[1]);
-    }
-    void send() const { REQUIRE(::write(right.get(), "x", 1) == 1); }
+struct socket_pair : test::socket_pair {
+    socket_pair() : test::socket_pair(SOCK_STREAM) {}
+    void send() const { REQUIRE(::write(far.get(), "x", 1) == 1); }
     void receive() const {
         char byte = 0;
-        REQUIRE(::read(left.get(), &byte, 1) == 1);
+        REQUIRE(::read(near.get(), &byte, 1) == 1);
     }
-    ucs::unique_fd left;
-    ucs::unique_fd right;
 };
 
 std::unique_ptr<event_loop> make_loop() {
@@ -44,7 +38,7 @@ TEST_CASE("a readable descriptor calls its handler until it is read") {
     const auto loop = make_loop();
     const socket_pair pair;
     unsigned calls = 0;
-    REQUIRE(loop->add(pair.left.get(), EPOLLIN, [&](std::uint32_t events) {
+    REQUIRE(loop->add(pair.near.get(), EPOLLIN, [&](std::uint32_t events) {
         CHECK((events & EPOLLIN) != 0);
         ++calls;
     }) == UCS_OK);
@@ -56,10 +50,10 @@ TEST_CASE("a readable descriptor calls its handler until it is read") {
     pair.receive();
     CHECK(loop->poll(0) == 0);
     CHECK(calls == 2);
-    REQUIRE(loop->modify(pair.left.get(), EPOLLOUT) == UCS_OK);
+    REQUIRE(loop->modify(pair.near.get(), EPOLLOUT) == UCS_OK);
     pair.send();
-    loop->remove(pair.left.get());
-    loop->remove(pair.left.get());
+    loop->remove(pair.near.get());
+    loop->remove(pair.near.get());
     CHECK(loop->poll(0) == 0);
     CHECK(loop->size() == 0);
 }
@@ -72,9 +66,9 @@ TEST_CASE("a handler may remove its own and every other descriptor") {
         pair.send();
         // The text in the handler would be freed if the handler were destroyed while it runs.
         const std::string text(100, 'x');
-        REQUIRE(loop->add(pair.left.get(), EPOLLIN, [&, text](std::uint32_t) {
+        REQUIRE(loop->add(pair.near.get(), EPOLLIN, [&, text](std::uint32_t) {
             for (const socket_pair& each : pairs)
-                loop->remove(each.left.get());
+                loop->remove(each.near.get());
             ++calls;
             CHECK(text.size() == 100);
         }) == UCS_OK);
@@ -90,21 +84,21 @@ TEST_CASE("an event of a closed descriptor does not reach a new descriptor with 
     socket_pair second;
     unsigned wrong = 0;
     ucs::unique_fd reused;
-    const int number = second.left.get();
+    const int number = second.near.get();
     // The handler that runs first replaces the other descriptor, whose event is already fetched.
     const auto replace = [&](socket_pair& other) {
         return [&](std::uint32_t) {
-            const int fd = other.left.get();
+            const int fd = other.near.get();
             loop->remove(fd);
-            ucs::unique_fd fresh(::dup2(first.right.get(), fd));
-            (void)other.left.release();
+            ucs::unique_fd fresh(::dup2(first.far.get(), fd));
+            (void)other.near.release();
             reused = std::move(fresh);
             REQUIRE(loop->add(fd, EPOLLIN, [&](std::uint32_t) { ++wrong; }) == UCS_OK);
         };
     };
     first.send();
     second.send();
-    REQUIRE(loop->add(first.left.get(), EPOLLIN, replace(second)) == UCS_OK);
+    REQUIRE(loop->add(first.near.get(), EPOLLIN, replace(second)) == UCS_OK);
     REQUIRE(loop->add(number, EPOLLIN, replace(first)) == UCS_OK);
     CHECK(loop->poll(0) == 1);
     CHECK(wrong == 0);
@@ -115,9 +109,9 @@ TEST_CASE("wrong descriptors are refused with a message") {
     const socket_pair pair;
     test::log_capture captured;
     CHECK(loop->add(-1, EPOLLIN, [](std::uint32_t) {}) == UCS_ERR_INVALID_PARAM);
-    CHECK(loop->modify(pair.left.get(), EPOLLIN) == UCS_ERR_NO_ELEM);
-    REQUIRE(loop->add(pair.left.get(), EPOLLIN, [](std::uint32_t) {}) == UCS_OK);
-    CHECK(loop->add(pair.left.get(), EPOLLIN, [](std::uint32_t) {}) == UCS_ERR_ALREADY_EXISTS);
+    CHECK(loop->modify(pair.near.get(), EPOLLIN) == UCS_ERR_NO_ELEM);
+    REQUIRE(loop->add(pair.near.get(), EPOLLIN, [](std::uint32_t) {}) == UCS_OK);
+    CHECK(loop->add(pair.near.get(), EPOLLIN, [](std::uint32_t) {}) == UCS_ERR_ALREADY_EXISTS);
     CHECK(captured.count("epoll_ctl", ucs::log::level::error) == 2);
     CHECK(loop->size() == 1);
 }
@@ -211,7 +205,7 @@ TEST_CASE("the loop's descriptor is readable when a handler would be called") {
     const auto inner = make_loop();
     const socket_pair pair;
     unsigned calls = 0;
-    REQUIRE(inner->add(pair.left.get(), EPOLLIN, [&](std::uint32_t) {
+    REQUIRE(inner->add(pair.near.get(), EPOLLIN, [&](std::uint32_t) {
         pair.receive();
         ++calls;
     }) == UCS_OK);
@@ -244,7 +238,7 @@ TEST_CASE(
     "arm() refuses while there is something to poll, later events make the descriptor readable") {
     const auto loop = make_loop();
     const socket_pair pair;
-    REQUIRE(loop->add(pair.left.get(), EPOLLIN, [&](std::uint32_t) { pair.receive(); }) == UCS_OK);
+    REQUIRE(loop->add(pair.near.get(), EPOLLIN, [&](std::uint32_t) { pair.receive(); }) == UCS_OK);
     CHECK(loop->arm() == UCS_OK);
     CHECK_FALSE(readable(loop->fd()));
     pair.send();

@@ -1,9 +1,6 @@
 #include "ucs/async/listener_watch.hpp"
 
-#include <sys/socket.h>
-
-#include <catch2/catch.hpp>
-
+#include "test/support/socket_pair.hpp"
 #include "test/support/virtual_time.hpp"
 
 using test::virtual_time;
@@ -14,12 +11,8 @@ namespace {
 // A watched socket that stays readable because its data is never read.
 struct watched_listener {
     explicit watched_listener(bool owner_pauses) : pauses(owner_pauses) {
-        int fds[2];
-        REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM, 0, fds) == 0);
-        listener = ucs::unique_fd(fds[0]);
-        peer = ucs::unique_fd(fds[1]);
-        REQUIRE(::send(peer.get(), "x", 1, 0) == 1);
-        REQUIRE(watch.start({listener.get()}) == UCS_OK);
+        REQUIRE(::send(ends.far.get(), "x", 1, 0) == 1);
+        REQUIRE(watch.start({ends.near.get()}) == UCS_OK);
     }
     unsigned calls_in(unsigned polls) {
         const unsigned before = calls;
@@ -41,10 +34,9 @@ struct watched_listener {
     const bool pauses;
     unsigned calls = 0;
     std::unique_ptr<event_loop> events = std::move(*event_loop::create());
-    ucs::unique_fd listener;
-    ucs::unique_fd peer;
+    test::socket_pair ends{SOCK_STREAM};
     listener_watch watch{*events, [this](int fd) {
-                             CHECK(fd == listener.get());
+                             CHECK(fd == ends.near.get());
                              ++calls;
                              if (pauses) watch.pause();
                          }};

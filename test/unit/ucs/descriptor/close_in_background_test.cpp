@@ -29,15 +29,15 @@ TEST_CASE("a lingering socket of an untrusted peer blocks a thread, but not the 
     const test::log_capture log;
     lingering trap;
     unix_pair first;
-    REQUIRE(sys::send_with_descriptor(first.remote.get(), no_bytes, trap.sender.get()) == 0);
+    REQUIRE(sys::send_with_descriptor(first.far.get(), no_bytes, trap.sender.get()) == 0);
     trap.sender.reset();
-    sys::close_in_background(std::move(first.local));
+    sys::close_in_background(std::move(first.near));
     // The thread cannot end before `trap.receiver` closes, so reaching this line shows that the
     // caller did not wait. More sockets wait behind the first one.
     CHECK_FALSE(sys::has_too_many_pending_closes());
     std::vector<unix_pair> more(65);
     for (unix_pair& each : more)
-        sys::close_in_background(std::move(each.local));
+        sys::close_in_background(std::move(each.near));
     CHECK(sys::has_too_many_pending_closes());
     CHECK(sys::has_too_many_pending_closes());
     CHECK(log.count("local sockets wait to be closed") == 1);
@@ -45,20 +45,20 @@ TEST_CASE("a lingering socket of an untrusted peer blocks a thread, but not the 
     CHECK(test::run_in_child([] { return sys::has_too_many_pending_closes() ? 1 : 0; }) == 0);
     trap.receiver.reset();
     for (const unix_pair& each : more)
-        wait_until_closed(each.remote);
+        wait_until_closed(each.far);
     CHECK_FALSE(sys::has_too_many_pending_closes());
 }
 
 TEST_CASE("a socket that forbids descriptors gets none, even before it is accepted") {
     const unix_pair probe;
-    sys::forbid_descriptors(probe.local.get());
-    if (sys::may_hold_descriptors(probe.local.get())) {
+    sys::forbid_descriptors(probe.near.get());
+    if (sys::may_hold_descriptors(probe.near.get())) {
         WARN("this kernel cannot forbid descriptors (it came with Linux 6.16)");
         return;
     }
     const unique_fd any(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-    CHECK(sys::send_with_descriptor(probe.remote.get(), no_bytes, any.get()) == EPERM);
-    CHECK(sys::send_with_descriptor(probe.remote.get(), no_bytes, -1) == 0);
+    CHECK(sys::send_with_descriptor(probe.far.get(), no_bytes, any.get()) == EPERM);
+    CHECK(sys::send_with_descriptor(probe.far.get(), no_bytes, -1) == 0);
 
     const unique_fd listener(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
     sys::forbid_descriptors(listener.get());

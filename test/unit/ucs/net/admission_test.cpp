@@ -9,7 +9,7 @@
 #include <list>
 #include <random>
 
-#include "ucs/type/unique_fd.hpp"
+#include "test/support/socket_pair.hpp"
 
 using namespace ucs::net;
 
@@ -82,11 +82,8 @@ TEST_CASE("an origin is a host of IPv4, a network of IPv6, or a user") {
     CHECK(origin::user(7) != origin::user(8));
     CHECK(origin() == origin());
     CHECK(origin::user(0) != origin());
-    int ends[2];
-    REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0);
-    const ucs::unique_fd first(ends[0]);
-    const ucs::unique_fd second(ends[1]);
-    CHECK(origin::of_peer(first.get()) == origin::user(::geteuid()));
+    const test::socket_pair ends(SOCK_STREAM);
+    CHECK(origin::of_peer(ends.near.get()) == origin::user(::geteuid()));
     CHECK(origin::of_peer(-1) == origin());
 }
 

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "test/support/socket_pair.hpp"
 #include "ucs/net/socket.hpp"
 #include "ucs/security/key.hpp"
 #include "ucs/type/unique_fd.hpp"
@@ -16,19 +17,13 @@ using step = security::key_handshake::step;
 
 namespace {
 
-struct connection {
-    connection() {
-        int ends[2];
-        REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0);
-        near = unique_fd(ends[0]);
-        far = unique_fd(ends[1]);
-    }
+struct connection : test::socket_pair {
+    connection() : test::socket_pair(SOCK_STREAM) {}
     // Sends bytes from the far side.
     void arrive(std::span<const std::byte> bytes) const {
         REQUIRE(::send(far.get(), bytes.data(), bytes.size(), 0) ==
                 static_cast<ssize_t>(bytes.size()));
     }
-    unique_fd near, far;
 };
 
 std::span<const std::byte> bytes_of(std::string_view text) {

@@ -36,10 +36,8 @@ unique_fd make_socket() {
 }  // namespace
 
 TEST_CASE("peer credentials: the other end of a socket pair is this process", "[ucs][sys]") {
-    int ends[2];
-    REQUIRE(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0);
-    const unique_fd first(ends[0]), second(ends[1]);
-    const auto peer = sys::read_peer_credentials(first.get());
+    const test::socket_pair ends(SOCK_SEQPACKET);
+    const auto peer = sys::read_peer_credentials(ends.near.get());
     REQUIRE(peer.has_value());
     CHECK(peer->pid == ::getpid());
     CHECK(peer->uid == ::geteuid());
@@ -84,14 +82,11 @@ TEST_CASE("peer credentials: a process that left its socket to a child is not al
     const unique_fd listener = make_socket();
     REQUIRE(::bind(listener.get(), name.get(), name.length) == 0);
     REQUIRE(::listen(listener.get(), 1) == 0);
-    int ends[2];
-    REQUIRE(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0);
-    unique_fd ours(ends[0]);
-    unique_fd child_end(ends[1]);
+    test::socket_pair ends(SOCK_SEQPACKET);
     const pid_t child = ::fork();
     REQUIRE(child >= 0);
     if (child == 0) {
-        ours.reset();
+        ends.near.reset();
         const unique_fd socket = make_socket();
         if (::connect(socket.get(), name.get(), name.length) != 0) ::_exit(1);
         // The grandchild keeps the socket until the test closes its end of the pair. It does not
@@ -99,23 +94,23 @@ TEST_CASE("peer credentials: a process that left its socket to a child is not al
         const pid_t heir = ::fork();
         char byte = 'x';
         if (heir == 0) {
-            pollfd closed{child_end.get(), 0, 0};
+            pollfd closed{ends.far.get(), 0, 0};
             static_cast<void>(::poll(&closed, 1, -1));
         } else if (heir > 0) {
-            static_cast<void>(::send(child_end.get(), &byte, 1, 0));
-            static_cast<void>(::recv(child_end.get(), &byte, 1, 0));
+            static_cast<void>(::send(ends.far.get(), &byte, 1, 0));
+            static_cast<void>(::recv(ends.far.get(), &byte, 1, 0));
         }
         ::_exit(heir < 0 ? 1 : 0);
     }
-    child_end.reset();
+    ends.far.reset();
     const unique_fd accepted(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
     REQUIRE(accepted);
     char byte = 0;
-    REQUIRE(::recv(ours.get(), &byte, 1, 0) == 1);
+    REQUIRE(::recv(ends.near.get(), &byte, 1, 0) == 1);
     const sys::process_identity alive = sys::identify_living_peer(accepted.get());
     CHECK(alive.pid == child);
     CHECK(alive.start_time == sys::start_time(child));
-    REQUIRE(::send(ours.get(), &byte, 1, 0) == 1);
+    REQUIRE(::send(ends.near.get(), &byte, 1, 0) == 1);
     // Until waitpid() reaps it, its id is not reused.
     siginfo_t ended{};
     REQUIRE(::waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOWAIT) == 0);

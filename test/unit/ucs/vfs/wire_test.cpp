@@ -6,6 +6,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "test/support/socket_pair.hpp"
 #include "ucs/descriptor/peer_credentials.hpp"
 #include "ucs/vfs/names.hpp"
 
@@ -14,15 +15,8 @@ namespace wire = ucs::vfs::wire;
 
 namespace {
 
-struct pair {
-    pair() {
-        int ends[2];
-        REQUIRE(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, ends) == 0);
-        left.reset(ends[0]);
-        right.reset(ends[1]);
-    }
-    ucs::unique_fd left;
-    ucs::unique_fd right;
+struct pair : test::socket_pair {
+    pair() : test::socket_pair(SOCK_SEQPACKET | SOCK_NONBLOCK) {}
 };
 
 std::string bytes_of(const wire::header& head) {
@@ -34,21 +28,21 @@ std::string bytes_of(const wire::header& head) {
 TEST_CASE("packets carry a kind, a text and optionally a descriptor") {
     pair sockets;
     bool over = true;
-    CHECK(!wire::receive(sockets.right.get(), over));
+    CHECK(!wire::receive(sockets.far.get(), over));
     CHECK(!over);
-    REQUIRE(wire::send(sockets.left.get(), wire::kind::ready, "program") == 0);
-    REQUIRE(wire::send(sockets.left.get(), wire::kind::mounted, {}, STDERR_FILENO) == 0);
-    const auto first = wire::receive(sockets.right.get(), over);
+    REQUIRE(wire::send(sockets.near.get(), wire::kind::ready, "program") == 0);
+    REQUIRE(wire::send(sockets.near.get(), wire::kind::mounted, {}, STDERR_FILENO) == 0);
+    const auto first = wire::receive(sockets.far.get(), over);
     REQUIRE(first);
     CHECK(first->type == wire::kind::ready);
     CHECK(first->text == "program");
     CHECK(!first->descriptor);
-    const auto second = wire::receive(sockets.right.get(), over);
+    const auto second = wire::receive(sockets.far.get(), over);
     REQUIRE(second);
     CHECK(second->type == wire::kind::mounted);
     CHECK(second->descriptor);
-    sockets.left.reset();
-    CHECK(!wire::receive(sockets.right.get(), over));
+    sockets.near.reset();
+    CHECK(!wire::receive(sockets.far.get(), over));
     CHECK(over);
 }
 
@@ -62,9 +56,9 @@ TEST_CASE("an invalid packet is refused and ends the connection") {
           whole + std::string(wire::longest_text + 1, 'a')}) {
         CHECK(!wire::parse(std::as_bytes(std::span(bytes))));
         pair sockets;
-        REQUIRE(::send(sockets.left.get(), bytes.data(), bytes.size(), 0) > 0);
+        REQUIRE(::send(sockets.near.get(), bytes.data(), bytes.size(), 0) > 0);
         bool over = false;
-        CHECK(!wire::receive(sockets.right.get(), over));
+        CHECK(!wire::receive(sockets.far.get(), over));
         CHECK(over);
     }
 }
@@ -82,8 +76,8 @@ TEST_CASE("a text is reduced to one line without control characters") {
 TEST_CASE("a long text is cut") {
     pair sockets;
     bool over = false;
-    REQUIRE(wire::send(sockets.left.get(), wire::kind::refused, std::string(5000, 'a')) == 0);
-    const auto got = wire::receive(sockets.right.get(), over);
+    REQUIRE(wire::send(sockets.near.get(), wire::kind::refused, std::string(5000, 'a')) == 0);
+    const auto got = wire::receive(sockets.far.get(), over);
     REQUIRE(got);
     CHECK(got->text.size() == wire::longest_text);
 }

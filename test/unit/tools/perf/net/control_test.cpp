@@ -1,11 +1,10 @@
 #include "tools/perf/net/control.hpp"
 
 #include <sys/ioctl.h>
-#include <sys/socket.h>
 
-#include <catch2/catch.hpp>
 #include <memory>
 
+#include "test/support/socket_pair.hpp"
 #include "tools/common/failure.hpp"
 
 using namespace tools::perf;
@@ -14,10 +13,9 @@ namespace {
 
 struct pair_of_controls {
     explicit pair_of_controls(std::chrono::milliseconds limit = control::default_silence_timeout) {
-        std::array<int, 2> fds{};
-        REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds.data()) == 0);
-        left = std::make_unique<control>(ucs::unique_fd(fds[0]), limit);
-        right = std::make_unique<control>(ucs::unique_fd(fds[1]), limit);
+        test::socket_pair ends(SOCK_STREAM | SOCK_NONBLOCK);
+        left = std::make_unique<control>(std::move(ends.near), limit);
+        right = std::make_unique<control>(std::move(ends.far), limit);
     }
     std::unique_ptr<control> left;
     std::unique_ptr<control> right;

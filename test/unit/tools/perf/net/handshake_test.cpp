@@ -2,11 +2,11 @@
 
 #include <fcntl.h>
 #include <netinet/in.h>
-#include <sys/socket.h>
 
 #include <catch2/catch.hpp>
 
 #include "test/support/log_capture.hpp"
+#include "test/support/socket_pair.hpp"
 #include "tools/common/failure.hpp"
 #include "ucs/net/ip_address.hpp"
 #include "ucs/net/socket.hpp"
@@ -101,13 +101,10 @@ private:
     std::thread thread_;
 };
 
-// A client in its own thread, whose server the test plays through `server`.
-struct client_thread {
-    explicit client_thread(const key* shared_key = &shared) {
-        int ends[2];
-        REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) == 0);
-        near = ucs::unique_fd(ends[0]);
-        server = ucs::unique_fd(ends[1]);
+// A client in its own thread, whose server the test plays through `far`.
+struct client_thread : test::socket_pair {
+    explicit client_thread(const key* shared_key = &shared)
+        : test::socket_pair(SOCK_STREAM | SOCK_NONBLOCK) {
         thread = std::thread([this, shared_key] {
             try {
                 open_connection(near.get(), shared_key, limit);
@@ -125,8 +122,6 @@ struct client_thread {
         return failure_text;
     }
 
-    ucs::unique_fd near;
-    ucs::unique_fd server;
     std::string failure_text;
     std::thread thread;
 };
@@ -136,11 +131,11 @@ void play_server(client_thread& client, const key* shared_key) {
     key_handshake server_side(key_handshake::role::server, shared_key, handshake_purpose);
     const auto send_bytes = [&](std::span<const std::byte> record) {
         for (const std::byte& each : record)
-            send(client.server, {&each, 1});
+            send(client.far, {&each, 1});
         return true;
     };
     const auto receive = [&](std::span<std::byte> into) {
-        return ucs::net::receive_some(client.server.get(), into.first(1));
+        return ucs::net::receive_some(client.far.get(), into.first(1));
     };
     while (server_side.advance(send_bytes, receive) == key_handshake::step::incomplete)
         std::this_thread::yield();
@@ -245,16 +240,16 @@ TEST_CASE("the client gives up on a wrong server") {
     client_thread client;
     std::string reason;
     SECTION("it closes the connection") {
-        client.server.reset();
+        client.far.reset();
         reason = "it closed the connection";
     }
     SECTION("it closes the connection in the middle of its record") {
-        send(client.server, std::as_bytes(std::span("HWSO", 4)));
-        ::shutdown(client.server.get(), SHUT_WR);
+        send(client.far, std::as_bytes(std::span("HWSO", 4)));
+        ::shutdown(client.far.get(), SHUT_WR);
         reason = "it closed the connection";
     }
     SECTION("it speaks another protocol") {
-        send(client.server, std::as_bytes(std::span("SSH-2.0-OpenSSH_9.2p1\r\n", 23)));
+        send(client.far, std::as_bytes(std::span("SSH-2.0-OpenSSH_9.2p1\r\n", 23)));
         reason = "it speaks another protocol";
     }
     SECTION("it has another key") {
@@ -270,10 +265,7 @@ TEST_CASE("the client gives up on a wrong server") {
 }
 
 TEST_CASE("the client gives up on a silent server at the limit") {
-    int ends[2];
-    REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) == 0);
-    const ucs::unique_fd near(ends[0]);
-    const ucs::unique_fd far(ends[1]);
-    CHECK_THROWS_WITH(open_connection(near.get(), &shared, 20ms),
+    const test::socket_pair ends(SOCK_STREAM | SOCK_NONBLOCK);
+    CHECK_THROWS_WITH(open_connection(ends.near.get(), &shared, 20ms),
                       Catch::Contains("the server did not answer within"));
 }
