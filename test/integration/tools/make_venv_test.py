@@ -11,7 +11,7 @@ from pathlib import Path
 from processes import folder_of
 
 CONTRIB = Path(__file__).resolve().parents[3] / "contrib"
-PINS = sorted((CONTRIB / "venvs").glob("*.txt"))
+PINS = sorted((CONTRIB / "venvs").rglob("*.txt"))
 UNSAFE = 3  # the exit code for a folder that another user can change
 
 
@@ -21,7 +21,7 @@ class Pins(unittest.TestCase):
         for path in PINS:
             for line in path.read_text(encoding="utf-8").replace("\\\n", "").splitlines():
                 with self.subTest(file=path.name, line=line[:60]):
-                    self.assertRegex(line, r"^[\w-]+==[\w.]+( +--hash=sha256:[0-9a-f]{64})+$")
+                    self.assertRegex(line, r"^([\w-]+==[\w.]+( +--hash=sha256:[0-9a-f]{64})+|-r shared/\w+\.txt)$")
 
 
 class Environments(unittest.TestCase):
