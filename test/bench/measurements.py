@@ -81,6 +81,15 @@ def spread_text(ratios, none=""):
     return f"{min(ratios):.2f} to {max(ratios):.2f}" if ratios else none
 
 
+def chosen(parser, names, known, kind):
+    """Splits a list of names with commas. A name that is not known ends the script."""
+    all_names = names.split(",")
+    for name in all_names:
+        if name not in known:
+            parser.error(f"no {kind} \"{name}\"; there are: {', '.join(known)}")
+    return all_names
+
+
 def print_problems(problems):
     for problem in problems:
         print(f"\nnot measured: {problem}")

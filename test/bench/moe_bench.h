@@ -7,13 +7,13 @@
 #define HAWSER_TEST_MOE_BENCH_H
 
 #include <getopt.h>
-#include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "test/bench/bind.h"
 #include "test/bench/by_value.h"
 
 struct moe_bench {
@@ -129,21 +129,8 @@ static inline void moe_read_options(struct moe_bench* to, int argc, char** argv)
 
 /* Must be called before any memory is touched, so `rank` is the launcher's value. */
 static inline void moe_bind(const struct moe_bench* bench, const char* rank) {
-    unsigned long cpus[CPU_SETSIZE];
-    size_t count = 0;
-    const char* list = bench->cpus;
-    cpu_set_t chosen;
-    if (list == NULL) return;
-    while (*list != '\0' && count < CPU_SETSIZE) {
-        char* end = NULL;
-        cpus[count++] = strtoul(list, &end, 10);
-        if (end == list) break;
-        list = *end == ',' ? end + 1 : end;
-    }
-    CPU_ZERO(&chosen);
-    if (rank != NULL && *list == '\0' && count > 0)
-        CPU_SET(cpus[strtoul(rank, NULL, 10) % count], &chosen);
-    if (sched_setaffinity(0, sizeof chosen, &chosen) == 0) return;
+    if (bench->cpus == NULL) return;
+    if (rank != NULL && bind_to_entry(bench->cpus, strtoul(rank, NULL, 10))) return;
     fprintf(stderr, "rank %s cannot be bound to a processor of \"%s\"\n",
             rank != NULL ? rank : "(unknown)", bench->cpus);
     exit(1);

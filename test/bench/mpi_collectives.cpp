@@ -9,7 +9,6 @@
 // rank it is the size of a block. HAWSER_BENCH_CPUS is a comma-separated list of processors: the
 // ranks of a machine are bound to them in turn, before MPI touches any memory.
 #include <mpi.h>
-#include <sched.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -18,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "test/bench/bind.h"
 #include "tools/common/start_barrier.hpp"
 
 namespace {
@@ -45,22 +45,10 @@ int local_rank() {
 // Binds this rank if HAWSER_BENCH_CPUS is set. Returns false on failure. Must be called before
 // MPI_Init.
 bool bind_to_processor() {
-    std::vector<int> cpus;
-    const char* list = std::getenv("HAWSER_BENCH_CPUS");
-    while (list != nullptr && *list != '\0') {
-        char* end = nullptr;
-        cpus.push_back(static_cast<int>(std::strtol(list, &end, 10)));
-        if (end == list) return false;
-        list = *end == ',' ? end + 1 : end;
-    }
-    if (cpus.empty()) return true;
+    const char* const list = std::getenv("HAWSER_BENCH_CPUS");
+    if (list == nullptr || *list == '\0') return true;
     const int rank_here = local_rank();
-    if (rank_here < 0) return false;
-    cpu_set_t chosen;
-    CPU_ZERO(&chosen);
-    CPU_SET(static_cast<std::size_t>(cpus[static_cast<std::size_t>(rank_here) % cpus.size()]),
-            &chosen);
-    return ::sched_setaffinity(0, sizeof chosen, &chosen) == 0;
+    return rank_here >= 0 && bind_to_entry(list, static_cast<unsigned long>(rank_here)) != 0;
 }
 
 // Makes the start barrier if all ranks are on one machine. Otherwise the MPI's barrier is the only

@@ -4,30 +4,16 @@
  * once per size. mpi_pingpong SECONDS_PER_SIZE SIZE...
  */
 #include <mpi.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "test/bench/bind.h"
 #include "test/bench/by_value.h"
 
 enum { most_samples = 200000, fewest_samples = 20, tag = 1 };
 
 static int rank;
-
-static void pin(void) {
-    const char* list = getenv("HAWSER_BENCH_CPUS");
-    cpu_set_t set;
-    if (list == NULL) return;
-    for (int skip = rank; skip > 0 && list != NULL; --skip) {
-        list = strchr(list, ',');
-        if (list != NULL) ++list;
-    }
-    if (list == NULL) return;
-    CPU_ZERO(&set);
-    CPU_SET((size_t)strtol(list, NULL, 10), &set);
-    sched_setaffinity(0, sizeof(set), &set);
-}
 
 /* Returns the time of half a round trip in microseconds. */
 static double round_trip(unsigned char* data, int size) {
@@ -74,7 +60,8 @@ static void measure(int size, double seconds, double* times, const char* separat
 int main(int argc, char** argv) {
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    pin();
+    const char* const cpus = getenv("HAWSER_BENCH_CPUS");
+    if (cpus != NULL) (void)bind_to_entry(cpus, (unsigned long)rank);
     double* times = malloc(most_samples * sizeof(*times));
     if (rank == 0) printf("{");
     for (int i = 2; i < argc; ++i)

@@ -87,10 +87,6 @@ void mount_daemon::report(const std::string& line) const {
     std::fflush(stdout);
 }
 
-void mount_daemon::report_verbose(const std::string& line) const {
-    if (settings_.verbose) report(line);
-}
-
 void mount_daemon::run() {
     report(fmt::format("looking for processes of user {}; they appear in {}", ::geteuid(),
                        folder_.path()));
@@ -126,11 +122,11 @@ void mount_daemon::connect(const std::string& listener) {
     const auto peer = ucs::sys::read_peer_credentials(called.connection.get());
     if (!peer || !peer->is_own_user() || peer->pid == 0) {
         known_.add_foreign(listener);
-        report_verbose(fmt::format("{}: {}", listener,
-                                   peer && peer->pid == 0
-                                       ? "its process is not visible from here, it runs "
-                                         "in another pid namespace"
-                                       : "it belongs to another user"));
+        const char* const reason =
+            peer && peer->pid == 0
+                ? "its process is not visible from here, it runs in another pid namespace"
+                : "it belongs to another user";
+        if (settings_.verbose) report(fmt::format("{}: {}", listener, reason));
         ucs::sys::close_in_background(std::move(called.connection));
         return;
     }

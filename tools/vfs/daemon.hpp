@@ -42,7 +42,6 @@ private:
     void accept_command();
     [[nodiscard]] bool is_mounted(pid_t pid) const;
     void report(const std::string& line) const;
-    void report_verbose(const std::string& line) const;
 
     const settings settings_;
     ucs::unique_fd stop_requester_;  // declared first, so that it closes last: its end tells
