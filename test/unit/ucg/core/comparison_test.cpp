@@ -1,7 +1,6 @@
 // Tests of the comparison of arguments, and of the log lines for differences.
 #include "ucg/core/comparison.hpp"
 
-#include "test/support/every_line.hpp"
 #include "test/support/log_capture.hpp"
 #include "test/unit/ucg/core/world.hpp"
 

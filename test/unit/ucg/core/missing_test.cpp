@@ -1,7 +1,6 @@
 // Tests that ranks which wait for a rank that never comes name that rank, also through other
 // waiting ranks.
 
-#include "test/support/every_line.hpp"
 #include "test/support/log_capture.hpp"
 #include "test/unit/ucg/core/world.hpp"
 #include "ucs/time/clock.hpp"

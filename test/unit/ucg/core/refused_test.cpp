@@ -1,7 +1,6 @@
 // Tests of refused arguments: the rank reports them, and the others do not wait for it.
 #include <thread>
 
-#include "test/support/every_line.hpp"
 #include "test/support/log_capture.hpp"
 #include "test/unit/ucg/core/world.hpp"
 

@@ -1,7 +1,6 @@
 // Unit tests: access to memory by keys, on the simulated network.
 #include <algorithm>
 
-#include "test/support/every_line.hpp"
 #include "test/support/log_capture.hpp"
 #include "test/unit/uct/sim/paired_fixture.hpp"
 

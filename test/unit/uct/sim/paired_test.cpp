@@ -1,6 +1,5 @@
 // Unit tests: paired endpoints on the simulated network.
 
-#include "test/support/every_line.hpp"
 #include "test/support/log_capture.hpp"
 #include "test/unit/uct/sim/paired_fixture.hpp"
 
