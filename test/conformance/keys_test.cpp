@@ -106,6 +106,7 @@ struct scene {
     std::uint32_t messages = 0;
     std::array<std::byte, 2 * length> local{};
     std::uint64_t before = 0;
+    const test::log_capture log{};  // of the refusals
 
 private:
     ucs_status_t start(access which, const uct::remote_place& where, std::size_t size,
@@ -183,7 +184,6 @@ std::unique_ptr<uct::remote_memory> claimed(side& user, std::span<const std::byt
 
 CONFORMANCE_CASE(wrong_key, "operations with an unknown key are refused", needed) {
     scene in(net);
-    const test::log_capture log;
     const forged keys(in, uct::memory_access::change);
     const auto place = reinterpret_cast<std::uint64_t>(in.block().data());
     std::size_t turn = 0;
@@ -198,7 +198,6 @@ CONFORMANCE_CASE(wrong_key, "operations with an unknown key are refused", needed
 
 CONFORMANCE_CASE(outside, "operations that go beyond the memory of their key are refused", needed) {
     scene in(net);
-    const test::log_capture log;
     const accessible_memory there(in.b, in.a, in.block());
     for (const access which : all_accesses) {
         if (is_atomic(which)) {  // detected locally: the endpoint stays usable
@@ -217,7 +216,6 @@ CONFORMANCE_CASE(outside, "operations that go beyond the memory of their key are
 
 CONFORMANCE_CASE(read_only, "memory shared for reading can be read, but not changed", needed) {
     scene in(net);
-    const test::log_capture log;
     const accessible_memory there(in.b, in.a, in.block(), uct::memory_access::read);
     const forged keys(in, uct::memory_access::read);
     const auto lie = keys.with(in.a, forged::access_at, std::byte{1});
@@ -247,7 +245,6 @@ CONFORMANCE_CASE(withdrawn,
                  "memory that is not shared any more is inaccessible, and can be shared again",
                  needed) {
     scene in(net);
-    const test::log_capture log;
     accessible_memory there(in.b, in.a, in.block());
     CHECK(in.attempt(access::get_bcopy, there.at(0), length) == UCS_OK);
     there.withdraw();
@@ -265,7 +262,6 @@ CONFORMANCE_CASE(
     "exposed memory is accessible to its last byte, in one direction, until it is withdrawn",
     needed) {
     scene in(net);
-    const test::log_capture log;
     uct::memory_domain& owner = *in.b.iface().domain();
     const std::span<std::byte> page{in.memory.get(), 4096};
     for (const access operation : {access::get_zcopy, access::put_zcopy}) {
@@ -303,7 +299,6 @@ CONFORMANCE_CASE(
 
 CONFORMANCE_CASE(aborted, "no peer can access memory over an aborted endpoint", needed) {
     scene in(net);
-    const test::log_capture log;
     const accessible_memory there(in.b, in.a, in.block());
     for (const bool puts : {true, false}) {
         in.via = in.a.connect(in.b);
@@ -331,7 +326,6 @@ CONFORMANCE_CASE(aborted, "no peer can access memory over an aborted endpoint", 
 
 CONFORMANCE_CASE(misaligned, "misaligned atomic operations are refused, and do no harm", needed) {
     scene in(net);
-    const test::log_capture log;
     const accessible_memory there(in.b, in.a, in.block());
     for (const std::uint64_t offset : {1U, 4U, 7U}) {
         CHECK(in.attempt(access::atomic, there.at(offset), 8) == UCS_ERR_INVALID_PARAM);

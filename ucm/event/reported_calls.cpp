@@ -196,13 +196,10 @@ int ucm_munmap(void* addr, size_t length) {
 }
 
 void* ucm_mremap(void* old_address, size_t old_size, size_t new_size, int flags, ...) {
-    void* new_address = nullptr;
-    if ((flags & ucm::mremap_to_address) != 0) {
-        va_list rest;
-        va_start(rest, flags);
-        new_address = va_arg(rest, void*);
-        va_end(rest);
-    }
+    va_list rest;
+    va_start(rest, flags);
+    void* const new_address = (flags & ucm::mremap_to_address) != 0 ? va_arg(rest, void*) : nullptr;
+    va_end(rest);
     return ucm::reported::mremap(ucm_orig_mremap, old_address, old_size, new_size, flags,
                                  new_address);
 }

@@ -24,13 +24,10 @@ int ucm_orig_munmap(void* addr, size_t length) {
 }
 
 void* ucm_orig_mremap(void* old_address, size_t old_size, size_t new_size, int flags, ...) {
-    void* new_address = nullptr;
-    if ((flags & ucm::mremap_to_address) != 0) {
-        va_list rest;
-        va_start(rest, flags);
-        new_address = va_arg(rest, void*);
-        va_end(rest);
-    }
+    va_list rest;
+    va_start(rest, flags);
+    void* const new_address = (flags & ucm::mremap_to_address) != 0 ? va_arg(rest, void*) : nullptr;
+    va_end(rest);
     return reinterpret_cast<void*>(kernel_call(SYS_mremap, as_argument(old_address),
                                                as_argument(old_size), as_argument(new_size), flags,
                                                as_argument(new_address)));

@@ -6,6 +6,7 @@
 
 #include "ucs/memory/mapped.hpp"
 #include "ucs/memory/mpool.hpp"
+#include "ucs/vfs/directory.hpp"
 #include "uct/ib/base/memory/domain.hpp"
 
 namespace uct::ib {
@@ -35,25 +36,64 @@ private:
     std::vector<chunk> chunks_;
 };
 
-// Returns the parameters of a pool whose descriptors store the key of their memory in a member
-// `key`.
-template<class Descriptor>
-[[nodiscard]] ucs::memory::mpool::parameters pool_of(const char* name, registered_chunks& chunks,
-                                                     std::size_t size) {
-    ucs::memory::mpool::parameters wanted;
-    wanted.name = name;
-    wanted.element_size = size;
-    wanted.alignment = alignof(Descriptor);
-    wanted.grow_by = 32;
-    wanted.grow_limit = 512;
-    wanted.source = &chunks;
-    wanted.arg = &chunks;
-    wanted.construct = [](void* element, void*, void* arg) {
-        auto* const fresh = ::new (element) Descriptor();
-        fresh->key = static_cast<const registered_chunks*>(arg)->newest_key();
-    };
-    wanted.destroy = [](void* element, void*) { static_cast<Descriptor*>(element)->~Descriptor(); };
-    return wanted;
-}
+// Pools of the descriptors of a transport: buffers that hold a message, and operations on the
+// program's own memory. Both store the key of their memory in a member `key`. Owned by the
+// interface or a part of it; owner context.
+template<class Bounce, class Direct>
+class descriptor_pools {
+public:
+    // `payload`: bytes of a message after its Bounce.
+    descriptor_pools(domain& on, const char* bounces, std::size_t payload,
+                     const char* directs) noexcept
+        : bounce_chunks_(on),
+          direct_chunks_(on),
+          bounces_(of<Bounce>(bounces, bounce_chunks_, sizeof(Bounce) + payload)),
+          directs_(of<Direct>(directs, direct_chunks_, sizeof(Direct))) {}
+
+    // Return nullptr if there is no memory.
+    [[nodiscard]] Bounce* get_bounce() noexcept { return static_cast<Bounce*>(bounces_.get()); }
+    [[nodiscard]] Direct* get_direct() noexcept { return static_cast<Direct*>(directs_.get()); }
+    template<class Descriptor>
+    static void put(Descriptor& back) noexcept {
+        ucs::memory::mpool::put(&back);
+    }
+
+    void describe(ucs::vfs::directory& into) const {
+        into.folder("descriptors", [this](ucs::vfs::directory& pools) {
+            pools.file("in_use",
+                       [this] { return std::to_string(bounces_.in_use() + directs_.in_use()); });
+            pools.file("bytes", [this] {
+                return std::to_string(bounce_chunks_.bytes() + direct_chunks_.bytes());
+            });
+        });
+    }
+
+private:
+    template<class Descriptor>
+    static ucs::memory::mpool::parameters of(const char* name, registered_chunks& chunks,
+                                             std::size_t size) {
+        ucs::memory::mpool::parameters wanted;
+        wanted.name = name;
+        wanted.element_size = size;
+        wanted.alignment = alignof(Descriptor);
+        wanted.grow_by = 32;
+        wanted.grow_limit = 512;
+        wanted.source = &chunks;
+        wanted.arg = &chunks;
+        wanted.construct = [](void* element, void*, void* arg) {
+            auto* const fresh = ::new (element) Descriptor();
+            fresh->key = static_cast<const registered_chunks*>(arg)->newest_key();
+        };
+        wanted.destroy = [](void* element, void*) {
+            static_cast<Descriptor*>(element)->~Descriptor();
+        };
+        return wanted;
+    }
+
+    registered_chunks bounce_chunks_;
+    registered_chunks direct_chunks_;
+    ucs::memory::mpool bounces_;
+    ucs::memory::mpool directs_;
+};
 
 }  // namespace uct::ib

@@ -8,7 +8,6 @@
 #include "ucs/memory/mpool.hpp"
 #include "uct/ib/base/memory/local_pieces.hpp"
 #include "uct/ib/base/memory/registered_chunks.hpp"
-#include "uct/ib/rc/base/settings.hpp"
 #include "uct/ib/rc/base/tx_op.hpp"
 
 namespace uct::rc {
@@ -62,35 +61,6 @@ struct direct final : stepped_op {
     }
 };
 
-// Pools of both kinds. Owned by the interface; owner context.
-class descriptors {
-public:
-    descriptors(ib::domain& on, const settings& options) noexcept
-        : bounce_chunks_(on),
-          direct_chunks_(on),
-          bounces_(ib::pool_of<bounce>("rc bounce buffers", bounce_chunks_,
-                                       sizeof(bounce) + options.segment.bytes)),
-          directs_(ib::pool_of<direct>("rc descriptors", direct_chunks_, sizeof(direct))) {}
-
-    [[nodiscard]] bounce* get_bounce() noexcept { return static_cast<bounce*>(bounces_.get()); }
-    [[nodiscard]] direct* get_direct() noexcept { return static_cast<direct*>(directs_.get()); }
-    template<class Descriptor>
-    static void put(Descriptor& back) noexcept {
-        ucs::memory::mpool::put(&back);
-    }
-
-    [[nodiscard]] std::size_t in_use() const noexcept {
-        return bounces_.in_use() + directs_.in_use();
-    }
-    [[nodiscard]] std::size_t bytes() const noexcept {
-        return bounce_chunks_.bytes() + direct_chunks_.bytes();
-    }
-
-private:
-    ib::registered_chunks bounce_chunks_;
-    ib::registered_chunks direct_chunks_;
-    ucs::memory::mpool bounces_;
-    ucs::memory::mpool directs_;
-};
+using descriptors = ib::descriptor_pools<bounce, direct>;
 
 }  // namespace uct::rc

@@ -25,7 +25,8 @@ ucs::result<std::unique_ptr<uct::iface>> verbs_iface::open(const resource& where
 }
 
 verbs_iface::verbs_iface(const resource& where, const iface_params& params, parts made)
-    : iface(where, params, std::move(made)), pools_(*domain_, options()) {}
+    : iface(where, params, std::move(made)),
+      pools_(*domain_, "rc bounce buffers", options().segment.bytes, "rc descriptors") {}
 
 // Operations use descriptors of the pools, so all must end before the pools are destroyed.
 verbs_iface::~verbs_iface() {
@@ -82,10 +83,7 @@ ucs::result<std::unique_ptr<uct::ep>> verbs_iface::create_ep(std::span<const std
 void verbs_iface::describe(ucs::vfs::directory& into) const {
     iface::describe(into);
     into.file("inline_bytes", [this] { return std::to_string(inline_bytes_); });
-    into.folder("descriptors", [this](ucs::vfs::directory& pools) {
-        pools.file("in_use", [this] { return std::to_string(pools_.in_use()); });
-        pools.file("bytes", [this] { return std::to_string(pools_.bytes()); });
-    });
+    pools_.describe(into);
 }
 
 }  // namespace uct::rc

@@ -253,10 +253,7 @@ void iface::describe(ucs::vfs::directory& into) const {
     number("resyncs", count_.resyncs);
     number("displaced", count_.displaced);
     into.folder("receive_pool", [this](ucs::vfs::directory& pool) { pool_->describe(pool); });
-    into.folder("descriptors", [this](ucs::vfs::directory& pools) {
-        pools.file("in_use", [this] { return std::to_string(transmitter_.in_use()); });
-        pools.file("bytes", [this] { return std::to_string(transmitter_.bytes()); });
-    });
+    transmitter_.describe(into);
 }
 
 }  // namespace uct::ud

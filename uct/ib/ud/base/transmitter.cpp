@@ -6,10 +6,7 @@ namespace uct::ud {
 
 transmitter::transmitter(ib::domain& on, queue_pair pair, const settings& options,
                          std::size_t payload)
-    : bounce_chunks_(on),
-      direct_chunks_(on),
-      bounces_(ib::pool_of<bounce>("ud bounce buffers", bounce_chunks_, sizeof(bounce) + payload)),
-      directs_(ib::pool_of<direct>("ud descriptors", direct_chunks_, sizeof(direct))),
+    : descriptor_pools(on, "ud bounce buffers", payload, "ud descriptors"),
       pair_(std::move(pair)),
       credits_(pair_.send_room(),
                std::max(1U, std::min(options.tx_moderation, pair_.send_room() / 4))) {}

@@ -12,7 +12,7 @@ namespace uct::ud {
 
 // The send queue with its credits, and the memory that it sends from. Owned by the interface; owner
 // context.
-class transmitter {
+class transmitter : public ib::descriptor_pools<bounce, direct> {
 public:
     // `payload`: bytes of the longest datagram after its header.
     transmitter(ib::domain& on, queue_pair pair, const settings& options, std::size_t payload);
@@ -27,9 +27,6 @@ public:
     void stop() noexcept;
     [[nodiscard]] bool stopped() const noexcept { return stopped_; }
 
-    // Return nullptr if there is no memory.
-    [[nodiscard]] bounce* get_bounce() noexcept { return static_cast<bounce*>(bounces_.get()); }
-    [[nodiscard]] direct* get_direct() noexcept { return static_cast<direct*>(directs_.get()); }
     // Frees a packet that the device never saw, or is done with.
     static void put_back(packet& unused) noexcept;
 
@@ -51,20 +48,10 @@ public:
     [[nodiscard]] packet_list& ended() noexcept { return ended_; }
 
     [[nodiscard]] std::uint64_t posted() const noexcept { return posted_; }
-    [[nodiscard]] std::size_t in_use() const noexcept {
-        return bounces_.in_use() + directs_.in_use();
-    }
-    [[nodiscard]] std::size_t bytes() const noexcept {
-        return bounce_chunks_.bytes() + direct_chunks_.bytes();
-    }
 
 private:
     void release(packet& done) noexcept;
 
-    ib::registered_chunks bounce_chunks_;
-    ib::registered_chunks direct_chunks_;
-    ucs::memory::mpool bounces_;
-    ucs::memory::mpool directs_;
     queue_pair pair_;
     ib::send_credits credits_;
     packet_list retired_;
