@@ -1,9 +1,8 @@
 // A hostile client or server: arbitrary bytes, in arbitrary pieces, over a listener's socket.
-#include <cstdlib>
-#include <cstring>
-
+#include "test/fuzz/program.hpp"
 #include "ucp/cm/frame_reader.hpp"
 
+using fuzz::require;
 using namespace ucp::cm;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -12,27 +11,21 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     auto rest = std::as_bytes(std::span(data + 1, size - 1));
     frame_reader box(static_cast<frame_reader::start>(data[0] % 3));
     while (!rest.empty()) {
-        const std::span<std::byte> space = box.space();
-        if (space.empty()) std::abort();
-        const std::size_t count = std::min({piece, space.size(), rest.size()});
-        std::memcpy(space.data(), rest.data(), count);
-        rest = rest.subspan(count);
-        switch (box.filled(count)) {
+        switch (box.filled(fuzz::fill(box.space(), rest, piece))) {
             case frame_reader::result::incomplete:
                 continue;
             case frame_reader::result::malformed:
-                if (box.why_not() == nullptr) std::abort();
+                require(box.why_not() != nullptr);
                 return 0;
             case frame_reader::result::key_handshake:
-                if (box.beginning().empty()) std::abort();
+                require(!box.beginning().empty());
                 return 0;
             case frame_reader::result::frame:
                 break;
         }
-        if (box.body().size() > wire::max_body) std::abort();
+        require(box.body().size() <= wire::max_body);
         const auto parsed = wire::parse_request(box.header(), box.body());
-        if (parsed && (parsed->uid == 0 || parsed->ep == 0 || parsed->address.empty()))
-            std::abort();
+        require(!parsed || (parsed->uid != 0 && parsed->ep != 0 && !parsed->address.empty()));
         box.clear();
     }
     return 0;

@@ -1,11 +1,9 @@
 // Hostile bytes during the key handshake of a connection. The first byte chooses the side under
 // test, whether that side has a key, and the length of the pieces.
-#include <algorithm>
-#include <cstdlib>
-#include <cstring>
-
+#include "test/fuzz/program.hpp"
 #include "ucs/security/key_handshake.hpp"
 
+using fuzz::require;
 using namespace ucs::security;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -19,17 +17,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     auto rest = std::as_bytes(std::span(data + 1, size - 1));
     std::size_t records = 0;
     while (!rest.empty() && side.now() == key_handshake::step::incomplete) {
-        if (!side.output().empty() && ++records > 3) std::abort();
+        require(side.output().empty() || ++records <= 3);
         side.sent();
-        const std::span<std::byte> space = side.space();
-        if (space.empty()) std::abort();
-        const std::size_t count = std::min({piece, space.size(), rest.size()});
-        std::memcpy(space.data(), rest.data(), count);
-        rest = rest.subspan(count);
-        side.take(count);
+        side.take(fuzz::fill(side.space(), rest, piece));
     }
-    if (keyed && side.now() == key_handshake::step::agreed) std::abort();
-    if (side.now() == key_handshake::step::failed && side.failure() == handshake_failure::none)
-        std::abort();
+    require(!keyed || side.now() != key_handshake::step::agreed);
+    require(side.now() != key_handshake::step::failed || side.failure() != handshake_failure::none);
     return 0;
 }

@@ -14,6 +14,16 @@ inline void require(bool holds) {
     if (!holds) std::abort();
 }
 
+// Moves the next bytes of the input, at most `piece`, into a buffer. Returns their number.
+inline std::size_t fill(std::span<std::byte> space, std::span<const std::byte>& input,
+                        std::size_t piece) {
+    require(!space.empty());
+    const std::size_t count = std::min({piece, space.size(), input.size()});
+    std::copy_n(input.begin(), count, space.begin());
+    input = input.subspan(count);
+    return count;
+}
+
 // A copy of the input in memory of exactly its size, so that a sanitizer detects each read beyond
 // it.
 class exact_copy {

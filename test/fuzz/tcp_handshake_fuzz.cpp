@@ -2,11 +2,9 @@
 // parsers must stay inside their buffers, no peer may prove a key that it does not know, and no
 // data may come out of a stream that the peer did not encrypt. The first input byte chooses the
 // length of pieces.
-#include <algorithm>
-#include <cstdint>
-#include <cstdlib>
 #include <vector>
 
+#include "test/fuzz/program.hpp"
 #include "uct/tcp/data/encrypted_stream.hpp"
 #include "uct/tcp/setup/handshake.hpp"
 
@@ -22,11 +20,7 @@ typename Handshake::step feed(Handshake& side, std::span<const std::byte>& input
                               std::size_t step) {
     auto done = Handshake::step::incomplete;
     while (!input.empty() && done == Handshake::step::incomplete) {
-        const std::span<std::byte> space = side.space();
-        const std::size_t count = std::min({step, input.size(), space.size()});
-        std::copy_n(input.begin(), count, space.begin());
-        input = input.subspan(count);
-        done = side.take(count);
+        done = side.take(fuzz::fill(side.space(), input, step));
     }
     return done;
 }
@@ -61,11 +55,7 @@ void decrypt(std::span<const std::byte> input, std::size_t step) {
         const auto read = stream.read(std::span(&into, 1));
         if (read.status == decrypting_stream::outcome::read) std::abort();
         if (read.status == decrypting_stream::outcome::broken || input.empty()) return;
-        const std::span<std::byte> space = stream.space();
-        const std::size_t count = std::min({step, input.size(), space.size()});
-        std::copy_n(input.begin(), count, space.begin());
-        stream.take(count);
-        input = input.subspan(count);
+        stream.take(fuzz::fill(stream.space(), input, step));
     }
 }
 

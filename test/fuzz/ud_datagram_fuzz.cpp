@@ -6,6 +6,7 @@
 #include <deque>
 #include <vector>
 
+#include "test/fuzz/program.hpp"
 #include "uct/ib/ud/base/assembly.hpp"
 #include "uct/ib/ud/base/receive_window.hpp"
 #include "uct/ib/ud/base/sender.hpp"
@@ -14,9 +15,7 @@ namespace {
 
 using namespace uct::ud;
 
-void require(bool holds) {
-    if (!holds) std::abort();
-}
+using fuzz::require;
 
 // The sending side: its packets are dropped, and replies are invented.
 class sending {
