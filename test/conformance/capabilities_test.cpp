@@ -1,6 +1,6 @@
 // Conformance: an interface has the features of its flags and limits, and refuses others.
 #include "test/conformance/support/suite.hpp"
-#include "test/conformance/support/vfs_text.hpp"
+#include "test/support/vfs_text.hpp"
 
 namespace conformance {
 
@@ -108,7 +108,8 @@ CONFORMANCE_CASE(description, "interfaces and endpoints describe themselves and 
     via->describe(of_ep);
     CHECK_FALSE(of_ep.entries().empty());
     if (a.attr().ops.has(uct::op::atomic)) {
-        const ucs::vfs::directory words = folder_of(folder_of(of_iface, "capability"), "atomic64");
+        const ucs::vfs::directory words =
+            test::folder_of(test::folder_of(of_iface, "capability"), "atomic64");
         REQUIRE(words.entries().size() == 2);
         CHECK(words.entries()[1].read() == names_of(a.attr().atomics.words64.fetching));
     }

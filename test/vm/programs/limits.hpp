@@ -5,11 +5,13 @@
 
 #include "test/conformance/support/accessible_memory.hpp"
 #include "test/conformance/support/sender.hpp"
-#include "test/conformance/support/vfs_text.hpp"
+#include "test/support/vfs_text.hpp"
 #include "ucs/time/clock.hpp"
 #include "uct/components/components.hpp"
 
 namespace conformance {
+
+using test::vfs_text;
 
 struct setting {
     const char* name;

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
-#include <map>
 #include <random>
 
 #include "test/support/log_capture.hpp"
+#include "test/support/vfs_text.hpp"
 #include "test/unit/ucs/memory/fake_registrar.hpp"
 #include "ucs/memory/mapped.hpp"
 #include "ucs/time/clock.hpp"
@@ -286,20 +286,15 @@ TEST_CASE("a cache shows its state") {
     const user with{cache};
     const registration used = with.get(0, 3);
     with.get(10, 1);
-    ucs::vfs::directory folder;
-    cache.describe(folder);
-    std::map<std::string, std::string> files;
-    for (const auto& entry : folder.entries()) {
-        if (entry.read) files[entry.name] = entry.read();
-    }
-    CHECK(files["mode"] == "cache\n");
-    CHECK(files["regions"] == "2\n");
-    CHECK(files["bytes"] == std::to_string(4 * page) + "\n");
-    CHECK(files["max_regions"] == "5\n");
-    CHECK(files["max_bytes"] == "inf\n");
-    CHECK(files["sizes"] == std::to_string(page) + ": 1 regions, 0 in use, " +
-                                std::to_string(page) + " bytes\n" + std::to_string(2 * page) +
-                                ": 1 regions, 1 in use, " + std::to_string(3 * page) + " bytes\n");
+    CHECK(test::vfs_text(cache, "mode") == "cache");
+    CHECK(test::vfs_text(cache, "regions") == "2");
+    CHECK(test::vfs_text(cache, "bytes") == std::to_string(4 * page));
+    CHECK(test::vfs_text(cache, "max_regions") == "5");
+    CHECK(test::vfs_text(cache, "max_bytes") == "inf");
+    CHECK(test::vfs_text(cache, "sizes") ==
+          std::to_string(page) + ": 1 regions, 0 in use, " + std::to_string(page) + " bytes\n" +
+              std::to_string(2 * page) + ": 1 regions, 1 in use, " + std::to_string(3 * page) +
+              " bytes");
 }
 
 TEST_CASE("destroying a cache with regions in use logs a warning") {

@@ -8,6 +8,7 @@
 #include <random>
 
 #include "test/support/uct_side.hpp"
+#include "test/support/vfs_text.hpp"
 #include "ucs/net/route.hpp"
 #include "uct/base/builtin.hpp"
 #include "uct/tcp/setup/address.hpp"
@@ -47,14 +48,8 @@ public:
     [[nodiscard]] unsigned peers() const { return number("peers"); }
 
 private:
-    [[nodiscard]] unsigned number(const std::string& name) const {
-        ucs::vfs::directory tree;
-        iface->describe(tree);
-        for (const auto& entry : tree.entries()) {
-            if (entry.name == name) return static_cast<unsigned>(std::stoul(entry.read()));
-        }
-        FAIL("the interface does not show its " << name);
-        return 0;
+    [[nodiscard]] unsigned number(std::string_view name) const {
+        return static_cast<unsigned>(std::stoul(test::vfs_text(*iface, name)));
     }
 };
 

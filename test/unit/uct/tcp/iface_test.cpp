@@ -33,15 +33,6 @@ void fill(int fd) {
     }
 }
 
-std::string state_of(const uct::ep& shown) {
-    ucs::vfs::directory tree;
-    shown.describe(tree);
-    for (const auto& entry : tree.entries()) {
-        if (entry.name == "state") return entry.read();
-    }
-    return {};
-}
-
 }  // namespace
 
 TEST_CASE("messages go over IPv4 and over IPv6") {
@@ -390,7 +381,7 @@ TEST_CASE("a flush ends although the connection closes before its request to clo
         a.progress();
     }
     const auto again = a.connect(made.peer.address());
-    REQUIRE(state_of(*again) == "parting");
+    REQUIRE(test::vfs_text(*again, "state") == "parting");
     unsigned ended = 0;
     struct counter : uct::completion {
         unsigned* count;
@@ -408,7 +399,7 @@ TEST_CASE("a flush ends although the connection closes before its request to clo
                                both_ask ? frame_kind::close_request : frame_kind::close_granted);
     for (int i = 0; i < 1000; ++i)
         a.progress();
-    CHECK(state_of(*again) == "idle");
+    CHECK(test::vfs_text(*again, "state") == "idle");
     CHECK(ended == 1);
     CHECK(again->flush(nullptr) == UCS_OK);
     CHECK(a.failures.empty());

@@ -6,7 +6,7 @@
 
 #include "ucs/vfs/directory.hpp"
 
-namespace conformance {
+namespace test {
 
 // Returns the content of the folder `name` in `in`; empty if there is none.
 inline ucs::vfs::directory folder_of(const ucs::vfs::directory& in, std::string_view name) {
@@ -36,4 +36,4 @@ template<class Object>
     return {};
 }
 
-}  // namespace conformance
+}  // namespace test
