@@ -47,8 +47,8 @@ public:
                      const char* directs) noexcept
         : bounce_chunks_(on),
           direct_chunks_(on),
-          bounces_(of<Bounce>(bounces, bounce_chunks_, sizeof(Bounce) + payload)),
-          directs_(of<Direct>(directs, direct_chunks_, sizeof(Direct))) {}
+          bounces_(parameters_of<Bounce>(bounces, bounce_chunks_, sizeof(Bounce) + payload)),
+          directs_(parameters_of<Direct>(directs, direct_chunks_, sizeof(Direct))) {}
 
     // Return nullptr if there is no memory.
     [[nodiscard]] Bounce* get_bounce() noexcept { return static_cast<Bounce*>(bounces_.get()); }
@@ -70,8 +70,8 @@ public:
 
 private:
     template<class Descriptor>
-    static ucs::memory::mpool::parameters of(const char* name, registered_chunks& chunks,
-                                             std::size_t size) {
+    static ucs::memory::mpool::parameters parameters_of(const char* name, registered_chunks& chunks,
+                                                        std::size_t size) {
         ucs::memory::mpool::parameters wanted;
         wanted.name = name;
         wanted.element_size = size;
