@@ -9,16 +9,6 @@
 
 namespace tools::perf {
 
-// Progresses a worker while the control connection waits.
-class worker_progress final : public idle_work {
-public:
-    worker_progress(ucp_worker_h worker, stop_flag& stop) : loop_(worker, stop) {}
-    void operator()() override { loop_.once(); }
-
-private:
-    progress_loop loop_;
-};
-
 inline std::uint64_t features_of(const test_row& row, const test_params& params) {
     std::uint64_t features = row.features;
     if (params.sleeps()) features |= UCP_FEATURE_WAKEUP;
@@ -89,7 +79,7 @@ private:
             peer_addresses_ = local_addresses_;
             return;
         }
-        worker_progress idle(members_.front().works_on->get(), environment_.stop);
+        progress_loop idle(members_.front().works_on->get(), environment_.stop);
         environment_.peer->send(frame_type::addresses, pack_blobs(local_addresses_));
         const frame received = environment_.peer->receive(frame_type::addresses, &idle);
         auto addresses = parse_blobs(received.content);
@@ -140,7 +130,7 @@ private:
         barrier_.wait(environment_.stop, progress);
         if (!with_peer) return;
         if (index == 0 && environment_.peer != nullptr) {
-            worker_progress idle(self.works_on->get(), environment_.stop);
+            progress_loop idle(self.works_on->get(), environment_.stop);
             environment_.peer->barrier(idle);
         }
         barrier_.wait(environment_.stop, progress);

@@ -3,15 +3,15 @@
 
 #include <ucp/api/ucp.h>
 
-#include "tools/perf/core/stop_flag.hpp"
 #include "tools/perf/core/test_params.hpp"
+#include "tools/perf/net/control.hpp"
 
 namespace tools::perf {
 
 // Progresses a worker until a condition holds. One thread. After a while without events it yields
 // the processor, which matters only with more threads than processors, or sleeps if the test
 // requests it; it also checks whether the test was stopped.
-class progress_loop final : sleeper {
+class progress_loop final : public idle_work, sleeper {
 public:
     progress_loop(ucp_worker_h worker, stop_flag& stop, wait_mode waiting = wait_mode::poll)
         : worker_(worker), stop_(stop), sleeps_(waiting == wait_mode::sleep) {
@@ -51,6 +51,9 @@ public:
             pause();
         }
     }
+
+    // Progresses while the control connection waits.
+    void operator()() override { once(); }
 
 private:
     static constexpr std::uint32_t idle_limit = 4096;

@@ -4,15 +4,14 @@
 #include <fmt/format.h>
 #include <sched.h>
 
-#include "tools/perf/core/stop_flag.hpp"
-#include "tools/perf/net/frame.hpp"
+#include "tools/perf/net/control.hpp"
 #include "tools/perf/uct/resources.hpp"
 
 namespace tools::perf {
 
 // Owned by the run of a test; one thread. Operations are not queued: if there is no resource, the
 // caller progresses and retries.
-class transport_link {
+class transport_link final : public idle_work {
 public:
     // Throws not_offered or failure.
     transport_link(const test_params& params, const stop_flag& stop)
@@ -86,6 +85,8 @@ public:
         return {remote_memory_, memory_.get()};
     }
 
+    // Progresses while the control connection waits.
+    void operator()() override { once(); }
     // Progresses once. Throws stopped.
     void once() {
         if (opened_.iface->progress() != 0) {

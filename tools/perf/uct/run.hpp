@@ -7,16 +7,6 @@
 
 namespace tools::perf {
 
-// Progresses an interface while the control connection waits.
-class link_progress final : public idle_work {
-public:
-    explicit link_progress(transport_link& link) noexcept : link_(link) {}
-    void operator()() override { link_.once(); }
-
-private:
-    transport_link& link_;
-};
-
 // The main thread creates it and runs it once, without other threads. Interfaces exchange addresses
 // through the control connection. Throws failure, or stopped if the peer has disappeared.
 class transport_run final : public runnable {
@@ -74,8 +64,7 @@ private:
     [[nodiscard]] std::vector<blob> exchange(const std::vector<blob>& own) {
         if (environment_.peer == nullptr) return own;
         environment_.peer->send(frame_type::addresses, pack_blobs(own));
-        link_progress idle(link_);
-        const frame received = environment_.peer->receive(frame_type::addresses, &idle);
+        const frame received = environment_.peer->receive(frame_type::addresses, &link_);
         auto from_peer = parse_blobs(received.content);
         if (!from_peer || from_peer->size() != own.size()) {
             throw failure("the peer sent a malformed interface address");
@@ -90,8 +79,7 @@ private:
     // Waits for the peer while the interface progresses.
     void synchronise() {
         if (environment_.peer == nullptr) return;
-        link_progress idle(link_);
-        environment_.peer->barrier(idle);
+        environment_.peer->barrier(link_);
     }
 
     const test_params& params_;
