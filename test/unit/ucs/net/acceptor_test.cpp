@@ -106,6 +106,11 @@ struct test_server {
         while (events->poll(0) > 0) {
         }
     }
+    // Checks how many peers have been taken when nothing more happens.
+    void check_taken(std::size_t count) const {
+        settle();
+        CHECK(taken.size() == count);
+    }
     // Advances the time in small steps, so that no timer is missed.
     void pass(ucs::time::nanoseconds duration) const {
         for (ucs::time::nanoseconds passed = 0; passed < duration; passed += 10 * millisecond) {
@@ -161,14 +166,12 @@ TEST_CASE_METHOD(captured,
     const auto silent = server.connect_peer();
     const auto slow = server.connect_peer();
     const auto quick = server.connect_peer("x");
-    server.settle();
-    CHECK(server.taken.size() == 1);
+    server.check_taken(1);
     CHECK(server.port->size() == 2);
     CHECK(server.port->accepted() == 3);
     server.pass(40 * millisecond);
     REQUIRE(::send(slow.get(), "x", 1, 0) == 1);
-    server.settle();
-    CHECK(server.taken.size() == 2);
+    server.check_taken(2);
     CHECK(!closed(silent));
     server.pass(20 * millisecond);
     CHECK(closed(silent));
@@ -217,8 +220,7 @@ TEST_CASE_METHOD(
     CHECK(count_closed(all) == 6);
     CHECK(!closed(more.back()));
     const auto peer = server.connect_peer("x");
-    server.settle();
-    CHECK(server.taken.size() == 1);
+    server.check_taken(1);
     CHECK(log.count(" 6 connections have not identified themselves") == 0);
     CHECK(log.count("7 connections have not identified themselves, the last one from 127.0.0.1:") ==
           1);
@@ -234,8 +236,7 @@ TEST_CASE_METHOD(captured, "a flood from one host does not displace connections 
     CHECK(server.port->size() == 8);
     CHECK(!closed(slow));
     REQUIRE(::send(slow.get(), "x", 1, 0) == 1);
-    server.settle();
-    CHECK(server.taken.size() == 1);
+    server.check_taken(1);
 }
 
 TEST_CASE_METHOD(captured, "a silent connection ends before one that sent a valid first record") {
@@ -310,19 +311,16 @@ TEST_CASE_METHOD(captured, "unfinished handshakes do not delay peers of other ad
     test_server server(3600 * ucs::time::second, 20, 16, 100 * millisecond);
     const auto strangers = crowd(server, 30, "p");
     const auto peer = server.connect_peer("x", 2);
-    server.settle();
-    CHECK(server.taken.size() == 1);
+    server.check_taken(1);
     // Later connections do not delay it either, nor does a crowd from a third address.
     const auto next = crowd(server, 30, "p", 3);
     const auto more = crowd(server, 30, "p");
     const auto slow = server.connect_peer("p", 4);
     const auto other = server.connect_peer("x", 5);
-    server.settle();
-    CHECK(server.taken.size() == 2);
+    server.check_taken(2);
     CHECK_FALSE(closed(slow));
     REQUIRE(::send(slow.get(), "x", 1, 0) == 1);
-    server.settle();
-    CHECK(server.taken.size() == 3);
+    server.check_taken(3);
 }
 
 TEST_CASE("a held acceptor accepts no connection until it is released") {
@@ -333,8 +331,7 @@ TEST_CASE("a held acceptor accepts no connection until it is released") {
     server.pass(ucs::time::second);
     CHECK(server.taken.empty());
     server.port->hold(false);
-    server.settle();
-    CHECK(server.taken.size() == 1);
+    server.check_taken(1);
 }
 
 TEST_CASE_METHOD(captured,
@@ -422,8 +419,7 @@ TEST_CASE_METHOD(captured,
     const auto others = crowd(server, 20);
     CHECK(server.port->displaced() > 10);
     CHECK(ucs::net::advance(handshake, begun.get()) == key_handshake::step::agreed);
-    server.settle();
-    CHECK(server.taken.size() == 1);
+    server.check_taken(1);
 }
 
 TEST_CASE_METHOD(captured,

@@ -9,6 +9,7 @@
 #include <list>
 #include <random>
 
+#include "test/support/descriptor_limit.hpp"
 #include "test/support/socket_pair.hpp"
 
 using namespace ucs::net;
@@ -360,4 +361,16 @@ TEST_CASE("under random attacks the limits hold, and a peer with a first record 
         }
     }
     CHECK(peer.is_added());
+}
+
+TEST_CASE("a share of the descriptors follows their limit and keeps within its bounds") {
+    const test::descriptor_limit few(400);
+    const std::size_t half = descriptor_share(2, 64, 16384);
+    const std::size_t quarter = descriptor_share(4, 0, 1024);
+    const std::size_t at_least = descriptor_share(40, 64, 1024);
+    const std::size_t at_most = descriptor_share(2, 64, 150);
+    CHECK(half == 200);
+    CHECK(quarter == 100);
+    CHECK(at_least == 64);
+    CHECK(at_most == 150);
 }

@@ -1,13 +1,13 @@
 // Tests of records over a socket: their pieces, wrong headers, and the ends of connections.
 #include "ucs/net/record_stream.hpp"
 
-#include <sys/socket.h>
-
 #include <catch2/catch.hpp>
 #include <cerrno>
 #include <cstring>
 #include <optional>
 #include <vector>
+
+#include "test/support/socket_pair.hpp"
 
 namespace {
 
@@ -39,10 +39,9 @@ bytes body_of(std::size_t length) {
 // Both ends of a connection.
 struct both_ends {
     both_ends() {
-        int ends[2];
-        REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) == 0);
-        near.emplace(ucs::unique_fd(ends[0]));
-        far.emplace(ucs::unique_fd(ends[1]));
+        test::socket_pair ends(SOCK_STREAM | SOCK_NONBLOCK);
+        near.emplace(std::move(ends.near));
+        far.emplace(std::move(ends.far));
     }
     // Receives a whole record, while the other end sends. Returns its body.
     bytes receive() {

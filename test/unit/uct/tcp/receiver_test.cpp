@@ -151,11 +151,8 @@ TEST_CASE("a message that loses its destination is dropped and the next one is i
     }
 }
 
-TEST_CASE("a message whose handler declines landing is delivered normally") {
-    recorder handlers;
+TEST_CASE_METHOD(receiving, "a message whose handler declines landing is delivered normally") {
     handlers.take_place = false;
-    buffer_pool pool(512);
-    receiver stream(pool, handlers.table, handlers.limit, handlers);
     bytes wire;
     add_frame(wire, 1, bytes(10003, std::byte{1}));
     REQUIRE(feed(stream, wire, [] { return 100U; }) == UCS_OK);
@@ -201,11 +198,9 @@ TEST_CASE_METHOD(receiving, "the memory of a long frame follows the bytes that h
     CHECK(handlers.limit.used() == 0);
 }
 
-TEST_CASE("frames that land or fit an ordinary buffer do not count for the limit") {
-    recorder handlers;
+TEST_CASE_METHOD(receiving,
+                 "frames that land or fit an ordinary buffer do not count for the limit") {
     handlers.limit.set_most(0);
-    buffer_pool pool(512);
-    receiver stream(pool, handlers.table, handlers.limit, handlers);
     bytes wire;
     add_frame(wire, 1, bytes(100'000));
     add_frame(wire, 2, bytes(500));
