@@ -49,21 +49,17 @@ public:
     [[nodiscard]] bool take_result() noexcept { return std::exchange(has_result_, false); }
 
     [[nodiscard]] schedule::task run(schedule::member& me) noexcept override {
-        return run_checked(me, *this);
+        has_result_ = false;
+        co_await schedule::require(me, refused_);
+        schedule::task all = exchange_.run(me);
+        co_await all;
+        has_result_ = true;
     }
     [[nodiscard]] std::uint64_t form() const noexcept override {
         return refused_ != UCS_OK ? 0 : exchange_.form();
     }
 
 private:
-    static schedule::task run_checked(schedule::member& me, kept_exchange& kept) {
-        kept.has_result_ = false;
-        co_await schedule::require(me, kept.refused_);
-        schedule::task all = kept.exchange_.run(me);
-        co_await all;
-        kept.has_result_ = true;
-    }
-
     Exchange exchange_;
     std::shared_ptr<const void> kept_;
     ucs_status_t refused_ = UCS_OK;

@@ -40,10 +40,7 @@ private:
 
     // Takes a sequence number and does nothing else.
     class no_steps final : public schedule::program {
-        [[nodiscard]] schedule::task run(schedule::member& me) noexcept override {
-            return none(me);
-        }
-        static schedule::task none(schedule::member&) { co_return; }
+        [[nodiscard]] schedule::task run(schedule::member&) noexcept override { co_return; }
     };
 
     group& group_;

@@ -45,33 +45,29 @@ void comparison::init(rank_t size, const signature& own, shares own_shares) {
 
 task comparison::run(member& me) noexcept {
     calls_[me.rank()] = own_;
-    return compare(me, *this);
-}
-
-task comparison::compare(member& me, comparison& self) {
-    const auto calls_of_all = blocks_of(self.calls_);
+    const auto calls_of_all = blocks_of(calls_);
     task calls = algo::ring_allgather(me, calls_of_all);
     co_await calls;
-    self.verdict_ = self.check_calls(me.rank());
+    verdict_ = check_calls(me.rank());
     // All ranks have the same calls_, so either all of them return at this point or none.
-    if (self.verdict_ != UCS_OK || self.own_shares_.given.empty()) co_return;
-    task counts = exchange_counts(me, self);
+    if (verdict_ != UCS_OK || own_shares_.given.empty()) co_return;
+    task counts = exchange_counts(me);
     co_await counts;
-    self.mismatches_[me.rank()] = self.find_mismatch();
-    const auto mismatches_of_all = blocks_of(self.mismatches_);
+    mismatches_[me.rank()] = find_mismatch();
+    const auto mismatches_of_all = blocks_of(mismatches_);
     task mismatches = algo::ring_allgather(me, mismatches_of_all);
     co_await mismatches;
-    self.verdict_ = self.check_counts(me.rank());
+    verdict_ = check_counts(me.rank());
 }
 
-task comparison::exchange_counts(member& me, comparison& self) {
+task comparison::exchange_counts(member& me) {
     const rank_t size = me.size();
-    self.received_counts_[me.rank()] = self.own_shares_.given[me.rank()];
+    received_counts_[me.rank()] = own_shares_.given[me.rank()];
     for (rank_t distance = 1; distance < size; ++distance) {
         const rank_t to = (me.rank() + distance) % size;
         const rank_t from = (me.rank() + size - distance) % size;
-        co_await me.exchange(to, &self.own_shares_.given[to], sizeof(std::uint64_t), from,
-                             &self.received_counts_[from], sizeof(std::uint64_t));
+        co_await me.exchange(to, &own_shares_.given[to], sizeof(std::uint64_t), from,
+                             &received_counts_[from], sizeof(std::uint64_t));
     }
 }
 

@@ -31,8 +31,7 @@ private:
         std::uint64_t given, expected;
     };
 
-    static schedule::task compare(schedule::member& me, comparison& self);
-    static schedule::task exchange_counts(schedule::member& me, comparison& self);
+    schedule::task exchange_counts(schedule::member& me);
     [[nodiscard]] ucs_status_t check_calls(schedule::rank_t me) const noexcept;
     [[nodiscard]] mismatch find_mismatch() const noexcept;
     [[nodiscard]] ucs_status_t check_counts(schedule::rank_t me) const noexcept;

@@ -12,9 +12,11 @@
 namespace ucg::schedule {
 
 class member;
+class program;
 
-// An algorithm of one rank: `task name(member& me, …)`. The first parameter also determines where
-// the frame is allocated. The task begins when it is awaited, and ends by co_return.
+// An algorithm of one rank: `task name(member& me, …)`, also as a function of a program. `me` also
+// determines where the frame is allocated. The task begins when it is awaited, and ends by
+// co_return.
 //
 // A task returns no status. If a step fails, the operation resumes no coroutine any more, waits
 // until the fabric has ended all steps, and destroys the frames from the outermost inwards. So
@@ -79,6 +81,11 @@ struct task::promise_type {
     template<class... More>
     [[gnu::always_inline]] static inline void* operator new(std::size_t bytes, member& me,
                                                             More&...) noexcept {
+        return allocate(bytes, me);
+    }
+    template<class... More>
+    [[gnu::always_inline]] static inline void* operator new(std::size_t bytes, const program&,
+                                                            member& me, More&...) noexcept {
         return allocate(bytes, me);
     }
     [[gnu::always_inline]] static inline void operator delete(void* frame) noexcept {

@@ -204,40 +204,35 @@ std::uint64_t low_latency_combine::form() const noexcept {
 }
 
 task low_latency_combine::run(member& me) noexcept {
-    return run_all(me, *this);
-}
-
-task low_latency_combine::run_all(member& me, low_latency_combine& self) {
-    co_await require(me, self.init_status_);
-    flights coming(self.receives_.size());
-    flights going(self.sends_.size());
+    co_await require(me, init_status_);
+    flights coming(receives_.size());
+    flights going(sends_.size());
     co_await require(me, coming.status());
     co_await require(me, going.status());
-    for (std::size_t i = 0; i < self.receives_.size(); ++i) {
-        const incoming_rows& one = self.receives_[i];
-        coming[i].receive(me, one.rank, self.space_.at(one.into), one.bytes);
+    for (std::size_t i = 0; i < receives_.size(); ++i) {
+        const incoming_rows& one = receives_[i];
+        coming[i].receive(me, one.rank, space_.at(one.into), one.bytes);
     }
     std::size_t summed = 0;
     std::size_t sent = 0;
-    for (const peer_exchange& to : self.others_) {
-        summed += to.rows_in * self.row_bytes_;
+    for (const peer_exchange& to : others_) {
+        summed += to.rows_in * row_bytes_;
         if (to.packs && to.rows_out != 0) {
-            const pack_work work(self, to);
-            co_await work.begin(me, to.rows_out * self.row_bytes_);
+            const pack_work work(*this, to);
+            co_await work.begin(me, to.rows_out * row_bytes_);
         }
         for (; sent < to.out_end; ++sent) {
-            const outgoing_rows& one = self.sends_[sent];
+            const outgoing_rows& one = sends_[sent];
             going[sent].send(me, to.rank,
-                             one.in_place != nullptr ? one.in_place : self.space_.at(to.out),
-                             one.bytes);
+                             one.in_place != nullptr ? one.in_place : space_.at(to.out), one.bytes);
         }
     }
-    for (std::size_t i = 0; i < self.receives_.size(); ++i)
+    for (std::size_t i = 0; i < receives_.size(); ++i)
         co_await coming[i];
-    const sum_work work(self);
+    const sum_work work(*this);
     // The sum runs even if no rows were received: a token without choices becomes 0.
-    co_await work.begin(me, summed + self.slots_->plan->chosen.tokens() * self.row_bytes_);
-    for (std::size_t i = 0; i < self.sends_.size(); ++i)
+    co_await work.begin(me, summed + slots_->plan->chosen.tokens() * row_bytes_);
+    for (std::size_t i = 0; i < sends_.size(); ++i)
         co_await going[i];
 }
 

@@ -69,7 +69,6 @@ private:
     void list_messages(peer_exchange& with, const std::byte* in_place);
     class pack_work;
     class sum_work;
-    static schedule::task run_all(schedule::member& me, low_latency_combine& self);
 
     ucs_status_t init_status_ = UCS_ERR_NOT_CONNECTED;
     std::shared_ptr<const slots> slots_;

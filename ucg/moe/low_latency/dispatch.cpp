@@ -305,13 +305,9 @@ std::uint64_t low_latency_dispatch::form() const noexcept {
 }
 
 task low_latency_dispatch::run(member& me) noexcept {
-    return run_all(me, *this);
-}
-
-task low_latency_dispatch::run_all(member& me, low_latency_dispatch& self) {
-    co_await require(me, self.init_status_);
-    co_await require(me, self.begin());
-    std::vector<peer_exchange>& all = self.others_;
+    co_await require(me, init_status_);
+    co_await require(me, begin());
+    std::vector<peer_exchange>& all = others_;
     const std::size_t peers = all.size() - 1;  // this rank is the last
     flights headers(peers);
     flights coming(peers);
@@ -320,43 +316,43 @@ task low_latency_dispatch::run_all(member& me, low_latency_dispatch& self) {
     co_await require(me, coming.status());
     co_await require(me, going.status());
     for (std::size_t i = 0; i < peers; ++i)
-        headers[i].receive(me, all[i].rank, self.space_.at(all[i].header_in), self.header_length());
+        headers[i].receive(me, all[i].rank, space_.at(all[i].header_in), header_length());
     for (std::size_t i = 0; i < peers; ++i)
-        going[2 * i].send(me, all[i].rank, self.space_.at(all[i].header_out), self.header_length());
-    if (self.options_.cast) {
-        const cast_work work(self);
-        co_await work.begin(me, self.plan_->chosen.tokens() * self.tensors_.x.row_bytes());
+        going[2 * i].send(me, all[i].rank, space_.at(all[i].header_out), header_length());
+    if (options_.cast) {
+        const cast_work work(*this);
+        co_await work.begin(me, plan_->chosen.tokens() * tensors_.x.row_bytes());
     }
     for (std::size_t i = 0; i <= peers; ++i) {
-        const std::size_t bytes = all[i].rows_out * self.form_.row_bytes();
+        const std::size_t bytes = all[i].rows_out * form_.row_bytes();
         if (bytes == 0) continue;
-        const pack_work work(self, all[i]);
+        const pack_work work(*this, all[i]);
         co_await work.begin(me, bytes);
-        if (i != peers) going[2 * i + 1].send(me, all[i].rank, self.space_.at(all[i].out), bytes);
+        if (i != peers) going[2 * i + 1].send(me, all[i].rank, space_.at(all[i].out), bytes);
     }
     for (std::size_t i = 0; i <= peers; ++i) {
         if (i != peers) co_await headers[i];
-        co_await require(me, self.take_header(all[i]));
+        co_await require(me, take_header(all[i]));
     }
-    co_await require(me, self.find_ranges());
+    co_await require(me, find_ranges());
     for (std::size_t i = 0; i < peers; ++i) {
-        const std::size_t bytes = all[i].rows_in * self.form_.row_bytes();
-        if (bytes != 0) coming[i].receive(me, all[i].rank, self.received_.get() + all[i].in, bytes);
+        const std::size_t bytes = all[i].rows_in * form_.row_bytes();
+        if (bytes != 0) coming[i].receive(me, all[i].rank, received_.get() + all[i].in, bytes);
     }
     for (std::size_t i = 0; i <= peers; ++i) {
         const peer_exchange& from = all[peers - i];
         const bool own = i == 0;
         if (!own) co_await coming[peers - i];
-        std::byte* const message = own ? self.space_.at(from.out) : self.received_.get() + from.in;
+        std::byte* const message = own ? space_.at(from.out) : received_.get() + from.in;
         if (from.rows_in == 0) continue;
-        const const_parts rows = constant(self.rows_at(message, from.rows_in));
-        co_await require(me, self.check_tokens(from, rows));
-        const unpack_work work(self, from, rows);
-        co_await work.begin(me, from.rows_in * self.form_.row_bytes());
+        const const_parts rows = constant(rows_at(message, from.rows_in));
+        co_await require(me, check_tokens(from, rows));
+        const unpack_work work(*this, from, rows);
+        co_await work.begin(me, from.rows_in * form_.row_bytes());
     }
     for (std::size_t i = 0; i < 2 * peers; ++i)
         co_await going[i];
-    self.result_ = std::exchange(self.pending_, nullptr);
+    result_ = std::exchange(pending_, nullptr);
 }
 
 }  // namespace ucg::moe

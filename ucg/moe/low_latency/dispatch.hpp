@@ -76,7 +76,6 @@ private:
     class cast_work;
     class pack_work;
     class unpack_work;
-    static schedule::task run_all(schedule::member& me, low_latency_dispatch& self);
 
     ucs_status_t init_status_ = UCS_ERR_NOT_CONNECTED;
     slot_settings options_;

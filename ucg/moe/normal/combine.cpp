@@ -142,18 +142,14 @@ std::uint64_t combine::form() const noexcept {
 }
 
 task combine::run(member& me) noexcept {
-    return run_all(me, *this);
-}
-
-task combine::run_all(member& me, combine& self) {
-    co_await require(me, self.init_status_);
-    task_group all(self.relays_.size() + self.returns_.size() + 1);
+    co_await require(me, init_status_);
+    task_group all(relays_.size() + returns_.size() + 1);
     co_await require(me, all.status());
-    all.add(collect(me, self, self.collection_));
-    for (relay_stream& each : self.relays_)
-        all.add(relay(me, self, each));
-    for (return_stream& each : self.returns_)
-        all.add(return_rows(me, self, each));
+    all.add(collect(me, *this, collection_));
+    for (relay_stream& each : relays_)
+        all.add(relay(me, *this, each));
+    for (return_stream& each : returns_)
+        all.add(return_rows(me, *this, each));
     co_await all;
 }
 

@@ -84,7 +84,6 @@ private:
     [[nodiscard]] buffer_pair allocate_two(std::uint32_t max_rows) noexcept;
     [[nodiscard]] sum_memory memory_for_folding() const;
     [[nodiscard]] const_parts rows_from(std::uint32_t row) const noexcept;
-    static schedule::task run_all(schedule::member& me, combine& self);
     static schedule::task return_rows(schedule::member& me, combine& self, return_stream& stream);
     static schedule::task relay(schedule::member& me, combine& self, relay_stream& relayed);
     static schedule::task collect(schedule::member& me, combine& self, stream_sum& sum);

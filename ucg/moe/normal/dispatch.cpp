@@ -133,23 +133,18 @@ std::uint64_t dispatch::form() const noexcept {
 }
 
 task dispatch::run(member& me) noexcept {
-    return run_all(me, *this);
-}
-
-task dispatch::run_all(member& me, const dispatch& self) {
-    co_await require(me, self.init_status_);
-    self.fill();
-    task_group all(self.receives_.size() + self.relays_.size() + self.sends_.size() +
-                   self.own_.size());
+    co_await require(me, init_status_);
+    fill();
+    task_group all(receives_.size() + relays_.size() + sends_.size() + own_.size());
     co_await require(me, all.status());
-    for (const receive_stream& each : self.receives_)
-        all.add(receive(me, self, each));
-    for (const relay_stream& each : self.relays_)
-        all.add(relay(me, self, each));
-    for (const send_stream& each : self.sends_)
-        all.add(send_path(me, self, each));
-    for (const std::size_t& each : self.own_)
-        all.add(keep_own(me, self, each));
+    for (const receive_stream& each : receives_)
+        all.add(receive(me, *this, each));
+    for (const relay_stream& each : relays_)
+        all.add(relay(me, *this, each));
+    for (const send_stream& each : sends_)
+        all.add(send_path(me, *this, each));
+    for (const std::size_t& each : own_)
+        all.add(keep_own(me, *this, each));
     co_await all;
 }
 

@@ -72,7 +72,6 @@ private:
     [[nodiscard]] buffer_pair allocate_two(std::uint32_t max_rows) noexcept;
     void fill() const noexcept;
     void add_receivers();
-    static schedule::task run_all(schedule::member& me, const dispatch& self);
     static schedule::task send_path(schedule::member& me, const dispatch& self,
                                     const send_stream& stream);
     static schedule::task keep_own(schedule::member& me, const dispatch& self,

@@ -186,18 +186,14 @@ std::uint64_t notify::form() const noexcept {
 }
 
 task notify::run(member& me) noexcept {
-    return run_both(me, *this);
-}
-
-task notify::run_both(member& me, notify& self) {
     // The messages can be sent only once, so a second start of the operation fails.
-    const ucs_status_t refused = std::exchange(self.init_status_, UCS_ERR_INVALID_PARAM);
+    const ucs_status_t refused = std::exchange(init_status_, UCS_ERR_INVALID_PARAM);
     co_await require(me, refused);
-    const std::uint64_t fingerprint = self.agreed().value();
-    co_await exchange(me, self.first_, fingerprint);
-    co_await require(me, self.forward_routes());
-    co_await exchange(me, self.second_, fingerprint);
-    co_await require(me, self.finish());
+    const std::uint64_t fingerprint = agreed().value();
+    co_await exchange(me, first_, fingerprint);
+    co_await require(me, forward_routes());
+    co_await exchange(me, second_, fingerprint);
+    co_await require(me, finish());
 }
 
 }  // namespace ucg::moe

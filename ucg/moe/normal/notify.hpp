@@ -31,7 +31,6 @@ public:
     [[nodiscard]] std::shared_ptr<const plan> take() noexcept { return std::move(made_); }
 
 private:
-    static schedule::task run_both(schedule::member& me, notify& self);
     [[nodiscard]] ucs_status_t prepare(std::shared_ptr<const team> group, const const_matrix& topk,
                                        const settings& options);
     void pack_for_nodes();

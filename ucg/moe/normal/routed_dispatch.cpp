@@ -40,16 +40,12 @@ ucs_status_t routed_dispatch::prepare() {
 }
 
 task routed_dispatch::run(member& me) noexcept {
-    return run_both(me, *this);
-}
-
-task routed_dispatch::run_both(member& me, routed_dispatch& self) {
-    co_await require(me, self.init_status_);
-    task first = self.routing_.run(me);
+    co_await require(me, init_status_);
+    task first = routing_.run(me);
     co_await first;
-    self.init_status_ = ucs::boundary(moe_log, "dispatch", [&self] { return self.prepare(); });
-    co_await require(me, self.init_status_);
-    task second = self.moving_.run(me);
+    init_status_ = ucs::boundary(moe_log, "dispatch", [this] { return prepare(); });
+    co_await require(me, init_status_);
+    task second = moving_.run(me);
     co_await second;
 }
 

@@ -32,7 +32,6 @@ public:
     }
 
 private:
-    static schedule::task run_both(schedule::member& me, routed_dispatch& self);
     [[nodiscard]] ucs_status_t prepare();
 
     notify routing_;

@@ -32,8 +32,7 @@ public:
 
 private:
     class nothing final : public ucg::schedule::program {
-        ucg::schedule::task run(ucg::schedule::member& me) noexcept override { return none(me); }
-        static ucg::schedule::task none(ucg::schedule::member&) { co_return; }
+        ucg::schedule::task run(ucg::schedule::member&) noexcept override { co_return; }
     };
 
     nothing nothing_;

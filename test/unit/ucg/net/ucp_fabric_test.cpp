@@ -552,7 +552,13 @@ struct numbers final : ucg::schedule::program {
     static std::size_t words(std::uint32_t which) { return which % 2 == 1 ? 100'000 : 1; }
 
     task run(ucg::schedule::member& me) noexcept override {
-        return me.rank() == 0 ? give(me, data) : take(me, data);
+        if (me.rank() == 0) {
+            for (rank_t to = 1; to < me.size(); ++to)
+                co_await send_all(me, to, data);
+        } else {
+            for (auto& each : data)
+                co_await me.receive(0, each.data(), each.size() * 4);
+        }
     }
     static task send_all(ucg::schedule::member& me, rank_t to,
                          std::vector<std::vector<std::uint32_t>>& all) {
@@ -565,14 +571,6 @@ struct numbers final : ucg::schedule::program {
         co_await second;
         co_await third;
         co_await fourth;
-    }
-    static task give(ucg::schedule::member& me, std::vector<std::vector<std::uint32_t>>& all) {
-        for (rank_t to = 1; to < me.size(); ++to)
-            co_await send_all(me, to, all);
-    }
-    static task take(ucg::schedule::member& me, std::vector<std::vector<std::uint32_t>>& all) {
-        for (auto& each : all)
-            co_await me.receive(0, each.data(), each.size() * 4);
     }
 
     explicit numbers(bool gives) {

@@ -434,16 +434,13 @@ struct half_rings final : schedule::program {
         : left(times), after_each(std::move(between)) {}
 
     schedule::task run(schedule::member& me) noexcept override {
-        return me.rank() == 0 ? take(me, *this) : give(me, *this);
-    }
-    static schedule::task give(schedule::member& me, half_rings& all) {
-        for (; all.left != 0; --all.left)
-            co_await me.send(0, all.content.data(), all.content.size());
-    }
-    static schedule::task take(schedule::member& me, half_rings& all) {
-        for (; all.left != 0; --all.left) {
-            co_await me.receive(1, all.content.data(), all.content.size());
-            all.after_each();
+        for (; left != 0; --left) {
+            if (me.rank() == 1) {
+                co_await me.send(0, content.data(), content.size());
+            } else {
+                co_await me.receive(1, content.data(), content.size());
+                after_each();
+            }
         }
     }
 
