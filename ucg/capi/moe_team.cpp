@@ -1,12 +1,10 @@
 // Implementation of ucg_moe_team_h, and of the local MoE functions.
 #include <algorithm>
-#include <cstring>
 
 #include "ucg/capi/moe_handles.hpp"
 #include "ucg/capi/moe_tensor.hpp"
 #include "ucg/moe/check.hpp"
 #include "ucg/moe/numbers/fp8.hpp"
-#include "ucg/moe/plan/layout.hpp"
 #include "ucg/moe/plan/matrices.hpp"
 
 using namespace ucg;

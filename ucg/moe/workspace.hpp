@@ -1,6 +1,7 @@
 // One allocation that holds all message buffers of an exchange.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <memory>
 #include <new>
@@ -13,6 +14,8 @@ namespace ucg::moe {
 class workspace {
 public:
     using place = std::size_t;
+    // Two equal buffers: the exchange works on one while the other one is in flight.
+    using pair = std::array<place, 2>;
 
     [[nodiscard]] place take(std::size_t bytes) noexcept {
         const place taken = size_;
@@ -21,6 +24,7 @@ public:
         if (!too_much_) size_ += (bytes + alignment - 1) / alignment * alignment;
         return taken;
     }
+    [[nodiscard]] pair take_two(std::size_t bytes) noexcept { return {take(bytes), take(bytes)}; }
     [[nodiscard]] ucs_status_t allocate() noexcept {
         if (!too_much_) memory_.reset(new (std::nothrow) std::byte[size_]);
         return memory_ == nullptr ? UCS_ERR_NO_MEMORY : UCS_OK;

@@ -1,86 +1,60 @@
 #include "ucg/moe/low_latency/combine.hpp"
 
-#include <new>
-
 #include "ucg/moe/check.hpp"
 #include "ucg/moe/numbers/logfmt.hpp"
-#include "ucg/moe/work_item.hpp"
 #include "ucg/schedule/log.hpp"
 #include "ucs/log/boundary.hpp"
 
 namespace ucg::moe {
 
-using schedule::flights;
-using schedule::member;
-using schedule::require;
-using schedule::task;
-
 // Copies the rows for one source into a message, expert by expert.
-class low_latency_combine::pack_work final : public work_item {
-public:
-    pack_work(const low_latency_combine& owner, const peer_exchange& to) noexcept
-        : owner_(owner), to_(to) {}
-
-private:
-    void work() const noexcept override {
-        const const_matrix first = owner_.tensors_.values.first;
-        std::byte* const message = owner_.space_.at(to_.out);
-        const matrix into = dense_matrix(message, to_.rows_out, first.elements, first.type);
-        std::uint32_t row = 0;
-        for (std::uint32_t e = 0; e < owner_.slots_->plan->group->local_experts(); ++e) {
-            const const_matrix from = owner_.tensors_.values.of_expert(e);
-            const slots::range range = owner_.slots_->range_of(e, to_.rank);
-            for (std::uint32_t i = range.begin; i < range.begin + range.count; ++i, ++row) {
-                if (owner_.tensors_.transfer == row_transfer::in_logfmt)
-                    logfmt_encode(message + row * owner_.sent_bytes_, from, i);
-                else
-                    copy_row(into, row, from, i);
-            }
+void low_latency_combine::pack(const peer_exchange& to) const noexcept {
+    const const_matrix first = tensors_.values.first;
+    std::byte* const message = space_.at(to.out);
+    const matrix into = dense_matrix(message, to.rows_out, first.elements, first.type);
+    std::uint32_t row = 0;
+    for (std::uint32_t e = 0; e < slots_->plan->group->local_experts(); ++e) {
+        const const_matrix from = tensors_.values.of_expert(e);
+        const slots::range range = slots_->range_of(e, to.rank);
+        for (std::uint32_t i = range.begin; i < range.begin + range.count; ++i, ++row) {
+            if (tensors_.transfer == row_transfer::in_logfmt)
+                logfmt_encode(message + row * sent_bytes_, from, i);
+            else
+                copy_row(into, row, from, i);
         }
     }
-    const low_latency_combine& owner_;
-    const peer_exchange& to_;
-};
+}
 
-class low_latency_combine::sum_work final : public work_item {
-public:
-    explicit sum_work(low_latency_combine& owner) noexcept : owner_(owner) {}
-
-private:
-    void work() const noexcept override {
-        const choices& chosen = owner_.slots_->plan->chosen;
-        for (std::uint32_t token = 0; token < chosen.tokens(); ++token) {
-            std::size_t count = 0;
-            for (std::uint32_t j = 0; j < chosen.k(); ++j) {
-                const expert_t expert = chosen.experts_of(token)[j];
-                if (expert == choices::none) continue;
-                owner_.terms_[count++] = {row_of(token, j, expert),
-                                          float_at(owner_.tensors_.weights, token, j)};
-            }
-            add(owner_.tensors_.into, token, std::span(owner_.terms_).first(count));
+void low_latency_combine::add_rows() noexcept {
+    const choices& chosen = slots_->plan->chosen;
+    const matrix& into = tensors_.into;
+    for (std::uint32_t token = 0; token < chosen.tokens(); ++token) {
+        std::size_t count = 0;
+        for (std::uint32_t j = 0; j < chosen.k(); ++j) {
+            const expert_t expert = chosen.experts_of(token)[j];
+            if (expert == choices::none) continue;
+            terms_[count++] = {row_of(token, j, expert), float_at(tensors_.weights, token, j)};
         }
-    }
-    void add(const matrix& into, std::uint32_t token,
-             std::span<const weighted> from) const noexcept {
-        if (owner_.tensors_.transfer == row_transfer::in_logfmt)
+        const std::span<const weighted> from = std::span(terms_).first(count);
+        if (tensors_.transfer == row_transfer::in_logfmt)
             add_weighted_logfmt(into.row(token), from, into.elements);
         else
             add_weighted(into.row(token), from, into.elements, into.type);
     }
-    [[nodiscard]] const std::byte* row_of(std::uint32_t token, std::uint32_t j,
-                                          expert_t expert) const noexcept {
-        const slot_plan& plan = *owner_.slots_->plan;
-        const peer_exchange& from =
-            owner_.others_[owner_.index_of_rank_[plan.group->rank_of(expert)]];
-        const std::uint32_t place = plan.row_in_message[std::size_t{token} * plan.chosen.k() + j];
-        if (from.rank != plan.group->self() || from.packs)
-            return owner_.space_.at(from.in) + place * owner_.sent_bytes_;
-        const auto e = static_cast<std::uint32_t>(plan.group->local(expert));
-        const std::uint32_t first = owner_.slots_->range_of(e, from.rank).begin;
-        return owner_.tensors_.values.of_expert(e).row(first + (place - owner_.own_places_[e]));
-    }
-    low_latency_combine& owner_;
-};
+}
+
+// Returns the row that belongs to choice `j` of a token.
+const std::byte* low_latency_combine::row_of(std::uint32_t token, std::uint32_t j,
+                                             expert_t expert) const noexcept {
+    const slot_plan& plan = *slots_->plan;
+    const peer_exchange& from = others_[index_of_rank_[plan.group->rank_of(expert)]];
+    const std::uint32_t place = plan.row_in_message[std::size_t{token} * plan.chosen.k() + j];
+    if (from.rank != plan.group->self() || from.packs)
+        return space_.at(from.in) + place * sent_bytes_;
+    const auto e = static_cast<std::uint32_t>(plan.group->local(expert));
+    const std::uint32_t first = slots_->range_of(e, from.rank).begin;
+    return tensors_.values.of_expert(e).row(first + (place - own_places_[e]));
+}
 
 ucs_status_t low_latency_combine::init(std::shared_ptr<const slots> slots,
                                        const low_latency_combine_tensors& tensors) noexcept {
@@ -218,7 +192,7 @@ task low_latency_combine::run(member& me) noexcept {
     for (const peer_exchange& to : others_) {
         summed += to.rows_in * row_bytes_;
         if (to.packs && to.rows_out != 0) {
-            const pack_work work(*this, to);
+            const work_of work([&] { pack(to); });
             co_await work.begin(me, to.rows_out * row_bytes_);
         }
         for (; sent < to.out_end; ++sent) {
@@ -229,7 +203,7 @@ task low_latency_combine::run(member& me) noexcept {
     }
     for (std::size_t i = 0; i < receives_.size(); ++i)
         co_await coming[i];
-    const sum_work work(*this);
+    const work_of work([this] { add_rows(); });
     // The sum runs even if no rows were received: a token without choices becomes 0.
     co_await work.begin(me, summed + slots_->plan->chosen.tokens() * row_bytes_);
     for (std::size_t i = 0; i < sends_.size(); ++i)

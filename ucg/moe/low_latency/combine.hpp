@@ -7,10 +7,8 @@
 
 #include "ucg/moe/low_latency/slots.hpp"
 #include "ucg/moe/numbers/weighted_sum.hpp"
+#include "ucg/moe/steps.hpp"
 #include "ucg/moe/workspace.hpp"
-#include "ucg/schedule/flight.hpp"
-#include "ucg/schedule/operation.hpp"
-#include "ucg/schedule/task.hpp"
 
 namespace ucg::moe {
 
@@ -35,13 +33,13 @@ struct low_latency_combine_tensors {
 // One rank's part; uses the handle of the dispatch. A token becomes the sum of weight x row over
 // its choices in their order. The sum is computed in fp32 and rounded once. Choices of masked ranks
 // are left out. The caller may start it again as soon as it has ended. Owner context.
-class low_latency_combine final : public schedule::program {
+class low_latency_combine final : public program {
 public:
     // Has the contract of dispatch::init().
     ucs_status_t init(std::shared_ptr<const slots> slots,
                       const low_latency_combine_tensors& tensors) noexcept;
 
-    [[nodiscard]] schedule::task run(schedule::member& me) noexcept override;
+    [[nodiscard]] task run(member& me) noexcept override;
     [[nodiscard]] std::uint64_t form() const noexcept override;
 
 private:
@@ -67,13 +65,15 @@ private:
     [[nodiscard]] const std::byte* rows_in_place(rank_t rank) const noexcept;
     [[nodiscard]] bool can_add_own_rows_in_place() const noexcept;
     void list_messages(peer_exchange& with, const std::byte* in_place);
-    class pack_work;
-    class sum_work;
+    void pack(const peer_exchange& to) const noexcept;
+    void add_rows() noexcept;
+    [[nodiscard]] const std::byte* row_of(std::uint32_t token, std::uint32_t j,
+                                          expert_t expert) const noexcept;
 
     ucs_status_t init_status_ = UCS_ERR_NOT_CONNECTED;
     std::shared_ptr<const slots> slots_;
     low_latency_combine_tensors tensors_;
-    std::size_t row_bytes_ = 0;   // of a row of a row in memory
+    std::size_t row_bytes_ = 0;   // of a row in memory
     std::size_t sent_bytes_ = 0;  // of a row in a message
     workspace space_;
     std::vector<peer_exchange> others_;  // the other living ranks, then this rank
@@ -82,7 +82,7 @@ private:
     std::vector<std::size_t> index_of_rank_;  // index in others_
     std::vector<std::uint32_t>
         own_places_;               // index of each expert's first row among this rank's own rows
-    std::vector<weighted> terms_;  // addends addends of one token
+    std::vector<weighted> terms_;  // addends of one token
 };
 
 }  // namespace ucg::moe

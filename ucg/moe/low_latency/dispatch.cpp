@@ -7,87 +7,52 @@
 #include "ucg/moe/check.hpp"
 #include "ucg/moe/normal/copy_work.hpp"
 #include "ucg/moe/wire.hpp"
-#include "ucg/moe/work_item.hpp"
 #include "ucg/schedule/log.hpp"
 #include "ucs/log/boundary.hpp"
 
 namespace ucg::moe {
 
-using schedule::flights;
-using schedule::member;
-using schedule::require;
-using schedule::task;
-
 // The part of a message that holds the token numbers of its rows.
 constexpr std::size_t tokens_part = weights;
 
-class low_latency_dispatch::cast_work final : public work_item {
-public:
-    explicit cast_work(const low_latency_dispatch& owner) noexcept : owner_(owner) {}
-
-private:
-    void work() const noexcept override {
-        for (std::uint32_t token = 0; token < owner_.plan_->chosen.tokens(); ++token)
-            cast_row(owner_.cast_values(), owner_.cast_scales(), token, owner_.tensors_.x, token,
-                     owner_.options_.scale_format);
-    }
-    const low_latency_dispatch& owner_;
-};
+void low_latency_dispatch::cast_rows() const noexcept {
+    for (std::uint32_t token = 0; token < plan_->chosen.tokens(); ++token)
+        cast_row(cast_values(), cast_scales(), token, tensors_.x, token, options_.scale_format);
+}
 
 // Copies the rows for one rank into a message, expert by expert.
-class low_latency_dispatch::pack_work final : public work_item {
-public:
-    pack_work(const low_latency_dispatch& owner, const peer_exchange& to) noexcept
-        : owner_(owner), to_(to) {}
-
-private:
-    void work() const noexcept override {
-        const slot_plan& plan = *owner_.plan_;
-        const parts into = owner_.rows_at(owner_.space_.at(to_.out), to_.rows_out);
-        const const_matrix from =
-            owner_.options_.cast ? const_matrix(owner_.cast_values()) : owner_.tensors_.x;
-        std::uint32_t row = 0;
-        for (std::uint32_t e = 0; e < plan.group->local_experts(); ++e) {
-            for (const std::uint32_t token :
-                 plan.sent.list(std::size_t{to_.rank} * plan.group->local_experts() + e, 0)) {
-                put_integer(into[tokens_part], row, 0, static_cast<std::int32_t>(token));
-                copy_row(into[values], row, from, token);
-                if (owner_.options_.cast) copy_row(into[scales], row, owner_.cast_scales(), token);
-                ++row;
-            }
+void low_latency_dispatch::pack(const peer_exchange& to) const noexcept {
+    const slot_plan& plan = *plan_;
+    const parts into = form_.view(space_.at(to.out), to.rows_out);
+    const const_matrix from = options_.cast ? const_matrix(cast_values()) : tensors_.x;
+    std::uint32_t row = 0;
+    for (std::uint32_t e = 0; e < plan.group->local_experts(); ++e) {
+        for (const std::uint32_t token :
+             plan.sent.list(std::size_t{to.rank} * plan.group->local_experts() + e, 0)) {
+            put_integer(into[tokens_part], row, 0, static_cast<std::int32_t>(token));
+            copy_row(into[values], row, from, token);
+            if (options_.cast) copy_row(into[scales], row, cast_scales(), token);
+            ++row;
         }
     }
-    const low_latency_dispatch& owner_;
-    const peer_exchange& to_;
-};
+}
 
-class low_latency_dispatch::unpack_work final : public work_item {
-public:
-    unpack_work(const low_latency_dispatch& owner, const peer_exchange& from,
-                const const_parts& rows) noexcept
-        : owner_(owner), from_(from), rows_(rows) {}
-
-private:
-    void work() const noexcept override {
-        std::uint32_t row = 0;
-        for (std::uint32_t e = 0; e < owner_.plan_->group->local_experts(); ++e) {
-            const slots::range range = owner_.pending_->range_of(e, from_.rank);
-            const matrix into = owner_.tensors_.values.of_expert(e);
-            for (std::uint32_t position = range.begin; position < range.begin + range.count;
-                 ++position, ++row) {
-                copy_row(into, position, rows_[values], row);
-                if (owner_.options_.cast)
-                    copy_row(owner_.tensors_.scales.of_expert(e), position, rows_[scales], row);
-                if (owner_.tensors_.token_numbers.elements == 0) continue;
-                put_integer(owner_.tensors_.token_numbers, e, position,
-                            static_cast<std::int32_t>(integer_at(rows_[tokens_part], row, 0)));
-            }
+void low_latency_dispatch::unpack(const peer_exchange& from,
+                                  const const_parts& rows) const noexcept {
+    std::uint32_t row = 0;
+    for (std::uint32_t e = 0; e < plan_->group->local_experts(); ++e) {
+        const slots::range range = pending_->range_of(e, from.rank);
+        const matrix into = tensors_.values.of_expert(e);
+        for (std::uint32_t position = range.begin; position < range.begin + range.count;
+             ++position, ++row) {
+            copy_row(into, position, rows[values], row);
+            if (options_.cast) copy_row(tensors_.scales.of_expert(e), position, rows[scales], row);
+            if (tensors_.token_numbers.elements == 0) continue;
+            put_integer(tensors_.token_numbers, e, position,
+                        static_cast<std::int32_t>(integer_at(rows[tokens_part], row, 0)));
         }
     }
-    const low_latency_dispatch& owner_;
-    const peer_exchange& from_;
-    const_parts rows_;
-};
+}
 
 ucs_status_t low_latency_dispatch::init(std::shared_ptr<const team> group,
                                         const slot_settings& options, const const_matrix& topk,
@@ -206,10 +171,6 @@ matrix low_latency_dispatch::cast_scales() const noexcept {
                         tensors_.x.elements / scaled_group, scale_type(options_.scale_format));
 }
 
-parts low_latency_dispatch::rows_at(std::byte* message, std::uint32_t count) const noexcept {
-    return form_.view(message, count);
-}
-
 void low_latency_dispatch::put_header(const peer_exchange& to) const noexcept {
     const team& group = *plan_->group;
     std::byte* const message = space_.at(to.header_out);
@@ -320,13 +281,13 @@ task low_latency_dispatch::run(member& me) noexcept {
     for (std::size_t i = 0; i < peers; ++i)
         going[2 * i].send(me, all[i].rank, space_.at(all[i].header_out), header_length());
     if (options_.cast) {
-        const cast_work work(*this);
+        const work_of work([this] { cast_rows(); });
         co_await work.begin(me, plan_->chosen.tokens() * tensors_.x.row_bytes());
     }
     for (std::size_t i = 0; i <= peers; ++i) {
         const std::size_t bytes = all[i].rows_out * form_.row_bytes();
         if (bytes == 0) continue;
-        const pack_work work(*this, all[i]);
+        const work_of work([&] { pack(all[i]); });
         co_await work.begin(me, bytes);
         if (i != peers) going[2 * i + 1].send(me, all[i].rank, space_.at(all[i].out), bytes);
     }
@@ -345,9 +306,9 @@ task low_latency_dispatch::run(member& me) noexcept {
         if (!own) co_await coming[peers - i];
         std::byte* const message = own ? space_.at(from.out) : received_.get() + from.in;
         if (from.rows_in == 0) continue;
-        const const_parts rows = constant(rows_at(message, from.rows_in));
+        const const_parts rows = constant(form_.view(message, from.rows_in));
         co_await require(me, check_tokens(from, rows));
-        const unpack_work work(*this, from, rows);
+        const work_of work([&] { unpack(from, rows); });
         co_await work.begin(me, from.rows_in * form_.row_bytes());
     }
     for (std::size_t i = 0; i < 2 * peers; ++i)

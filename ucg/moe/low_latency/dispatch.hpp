@@ -2,15 +2,12 @@
 #pragma once
 
 #include <memory>
-#include <span>
 #include <vector>
 
 #include "ucg/moe/low_latency/slots.hpp"
 #include "ucg/moe/record.hpp"
+#include "ucg/moe/steps.hpp"
 #include "ucg/moe/workspace.hpp"
-#include "ucg/schedule/flight.hpp"
-#include "ucg/schedule/operation.hpp"
-#include "ucg/schedule/task.hpp"
 
 namespace ucg::moe {
 
@@ -35,14 +32,14 @@ struct low_latency_dispatch_tensors {
 // Each rank sends two messages to each other rank: the number of rows for each expert, and the
 // rows. The receiver places rows after it has received all counts, so that their order does not
 // depend on the order of messages.
-class low_latency_dispatch final : public schedule::program {
+class low_latency_dispatch final : public program {
 public:
     // Copies `topk`. Otherwise has the contract of dispatch::init().
     ucs_status_t init(std::shared_ptr<const team> group, const slot_settings& options,
                       const const_matrix& topk,
                       const low_latency_dispatch_tensors& tensors) noexcept;
 
-    [[nodiscard]] schedule::task run(schedule::member& me) noexcept override;
+    [[nodiscard]] task run(member& me) noexcept override;
     [[nodiscard]] std::uint64_t form() const noexcept override;
 
     // The result of the last start, valid after the operation succeeded. A caller must copy and
@@ -71,11 +68,9 @@ private:
     [[nodiscard]] ucs_status_t begin() noexcept;
     [[nodiscard]] matrix cast_values() const noexcept;
     [[nodiscard]] matrix cast_scales() const noexcept;
-    [[nodiscard]] parts rows_at(std::byte* message, std::uint32_t count) const noexcept;
-
-    class cast_work;
-    class pack_work;
-    class unpack_work;
+    void cast_rows() const noexcept;
+    void pack(const peer_exchange& to) const noexcept;
+    void unpack(const peer_exchange& from, const const_parts& rows) const noexcept;
 
     ucs_status_t init_status_ = UCS_ERR_NOT_CONNECTED;
     slot_settings options_;

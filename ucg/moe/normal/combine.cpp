@@ -8,13 +8,6 @@
 
 namespace ucg::moe {
 
-using schedule::flight;
-using schedule::flights;
-using schedule::member;
-using schedule::require;
-using schedule::task;
-using schedule::task_group;
-
 ucs_status_t combine::init(std::shared_ptr<const plan> plan,
                            const combine_tensors& tensors) noexcept {
     plan_ = std::move(plan);
@@ -51,9 +44,10 @@ ucs_status_t combine::check() const noexcept {
     return checks.status();
 }
 
-combine::buffer_pair combine::allocate_two(std::uint32_t max_rows) noexcept {
-    const std::size_t bytes = max_rows * form_.row_bytes();
-    return {space_.take(bytes), space_.take(bytes)};
+// True if messages are sent directly from the input.
+bool combine::sends_input() const noexcept {
+    return tensors_.expanded == nullptr && form_.has_only_values() &&
+           tensors_.from[values].is_dense();
 }
 
 // Folding adds up the rows of one token in the expanded layout. The other layout needs no memory
@@ -81,18 +75,15 @@ ucs_status_t combine::prepare() {
     space_ = {};
     returns_.clear();
     relays_.clear();
-    const bool zero_copy =
-        tensors_.expanded == nullptr && form_.has_only_values() && tensors_.from[values].is_dense();
     for (rank_t i = 1; i < plan_->group->ranks(); ++i) {
         const rank_t source = (plan_->group->self() + i) % plan_->group->ranks();
         const rank_t target = plan_->receives.senders[source];
         if (target == no_rank || target == plan_->group->self()) continue;
-        const std::uint32_t* const counts =
-            &plan_->receives.counts[std::size_t{source} * plan_->options.channels];
-        const std::uint32_t longest = *std::max_element(counts, counts + plan_->options.channels);
+        const std::uint32_t longest =
+            *std::ranges::max_element(plan_->receives.counts_of(source, plan_->options.channels));
         if (longest == 0) continue;
-        returns_.push_back(
-            {source, target, allocate_two(zero_copy ? 0 : longest), memory_for_folding()});
+        const std::size_t bytes = sends_input() ? 0 : longest * form_.row_bytes();
+        returns_.push_back({source, target, space_.take_two(bytes), memory_for_folding()});
     }
     prepare_relays();
     prepare_collection();
@@ -101,7 +92,8 @@ ucs_status_t combine::prepare() {
 
 void combine::add_input(stream_sum& sum, rank_t from, std::size_t list) {
     const bool zero_copy = from == plan_->group->self() && tensors_.expanded == nullptr;
-    sum.inputs.push_back({from, list, allocate_two(zero_copy ? 0 : sum.places->longest(list))});
+    const std::size_t bytes = zero_copy ? 0 : sum.places->longest(list) * form_.row_bytes();
+    sum.inputs.push_back({from, list, space_.take_two(bytes)});
 }
 
 void combine::prepare_sums(stream_sum& sum) const {
@@ -122,7 +114,7 @@ void combine::prepare_relays() {
             add_input(one.rows, rank, relays.forward(group, s, group.index_of(rank)));
         prepare_sums(one.rows);
         const std::span<const std::uint32_t> counts = relays.counts_of(s, plan_->options.channels);
-        one.results = allocate_two(*std::ranges::max_element(counts));
+        one.results = space_.take_two(*std::ranges::max_element(counts) * form_.row_bytes());
         relays_.push_back(std::move(one));
     }
 }
@@ -145,25 +137,22 @@ task combine::run(member& me) noexcept {
     co_await require(me, init_status_);
     task_group all(relays_.size() + returns_.size() + 1);
     co_await require(me, all.status());
-    all.add(collect(me, *this, collection_));
+    all.add(collect(me, collection_));
     for (relay_stream& each : relays_)
-        all.add(relay(me, *this, each));
+        all.add(relay(me, each));
     for (return_stream& each : returns_)
-        all.add(return_rows(me, *this, each));
+        all.add(return_rows(me, each));
     co_await all;
 }
 
 // Sends the rows of one source's tokens back, one message for each channel (a range of tokens, see
 // channels.hpp). While a message of one channel is
-// sent from one buffer, the next message is written to the other. With zero_copy, messages are sent
-// directly from the input.
-task combine::return_rows(member& me, combine& self, return_stream& stream) {
-    const plan& plan = *self.plan_;
+// sent from one buffer, the next message is written to the other.
+task combine::return_rows(member& me, return_stream& stream) {
+    const plan& plan = *plan_;
     const std::size_t list = std::size_t{stream.source} * plan.options.channels;
-    const std::size_t row_bytes = self.form_.row_bytes();
-    const const_matrix& x = self.tensors_.from[values];
-    const bool zero_copy =
-        self.tensors_.expanded == nullptr && self.form_.has_only_values() && x.is_dense();
+    const std::size_t row_bytes = form_.row_bytes();
+    const const_matrix& x = tensors_.from[values];
     const bool inside = plan.group->node_of(stream.target) == plan.group->node();
     member on =
         me.on_channel(inside ? plan.group->channel_of(stream.source) : schedule::channel_t{0});
@@ -174,19 +163,18 @@ task combine::return_rows(member& me, combine& self, return_stream& stream) {
         const std::uint32_t first = plan.receives.begins[list + c];
         if (count == 0) continue;
         co_await moves[buffer];
-        if (zero_copy) {
+        if (sends_input()) {
             moves[buffer].send(on, stream.target, x.row(first), count * row_bytes);
             buffer ^= 1U;
             continue;
         }
-        std::byte* const message = self.space_.at(stream.messages[buffer]);
-        if (self.tensors_.expanded != nullptr) {
-            const fold_work work(self.form_.view(message, count), self.tensors_.from,
-                                 *self.tensors_.expanded, first, count, stream.sums);
+        std::byte* const message = space_.at(stream.messages[buffer]);
+        if (tensors_.expanded != nullptr) {
+            const fold_work work(form_.view(message, count), tensors_.from, *tensors_.expanded,
+                                 first, count, stream.sums);
             co_await work.begin(me, count * row_bytes);
         } else {
-            const gather_work work(self.form_.view(message, count), self.rows_from(first),
-                                   selection(count));
+            const gather_work work(form_.view(message, count), rows_from(first), selection(count));
             co_await work.begin(me, count * row_bytes);
         }
         moves[buffer].send(on, stream.target, message, count * row_bytes);
@@ -209,53 +197,52 @@ void combine::post_receives(member& me, const stream_sum& sum, flights& coming,
     }
 }
 
-task combine::await_rows(member& me, combine& self, stream_sum& sum, flights& coming,
-                         std::uint32_t channel, unsigned buffer) {
-    const plan& plan = *self.plan_;
+task combine::await_rows(member& me, stream_sum& sum, flights& coming, std::uint32_t channel,
+                         unsigned buffer) {
+    const plan& plan = *plan_;
     sum.rows = 0;
     for (std::size_t i = 0; i < sum.inputs.size(); ++i) {
         const auto& [from, list, messages] = sum.inputs[i];
         const std::span<const std::uint32_t> places = sum.places->list(list, channel);
         const auto rows = static_cast<std::uint32_t>(places.size());
-        const parts message = self.form_.view(self.space_.at(messages[buffer]), rows);
+        const parts message = form_.view(space_.at(messages[buffer]), rows);
         sum.rows += rows;
         sum.sums.addends[i] = {constant(message), places};
         co_await coming[2 * i + buffer];
         if (from != plan.group->self() || rows == 0) continue;
         const std::uint32_t first =
             plan.receives.begins[std::size_t{sum.source} * plan.options.channels + channel];
-        if (self.tensors_.expanded == nullptr) {
-            sum.sums.addends[i].from = self.rows_from(first);
+        if (tensors_.expanded == nullptr) {
+            sum.sums.addends[i].from = rows_from(first);
             continue;
         }
-        const fold_work work(message, self.tensors_.from, *self.tensors_.expanded, first, rows,
-                             sum.own_sums);
-        co_await work.begin(me, rows * self.form_.row_bytes());
+        const fold_work work(message, tensors_.from, *tensors_.expanded, first, rows, sum.own_sums);
+        co_await work.begin(me, rows * form_.row_bytes());
     }
 }
 
 // As the relay of one source, adds up the rows that the ranks of this node have, and sends the sums
 // to the source, channel by channel.
-task combine::relay(member& me, combine& self, relay_stream& relayed) {
-    const plan& plan = *self.plan_;
-    const std::size_t row_bytes = self.form_.row_bytes();
+task combine::relay(member& me, relay_stream& relayed) {
+    const plan& plan = *plan_;
+    const std::size_t row_bytes = form_.row_bytes();
     const std::size_t addends = relayed.rows.inputs.size();
     flights coming(2 * addends);
     co_await require(me, coming.status());
     std::array<flight, 2> going;
-    const auto post_receives = [&](const channel_walk::position& position) {
+    const auto post = [&](const channel_walk::position& position) {
         if (position.count != 0)
-            self.post_receives(me, relayed.rows, coming, position.channel, position.buffer);
+            post_receives(me, relayed.rows, coming, position.channel, position.buffer);
     };
     channel_walk walk(plan.relays.counts_of(relayed.stream, plan.options.channels));
-    post_receives(walk.current());
+    post(walk.current());
     for (; walk; ++walk) {
-        post_receives(walk.next());
+        post(walk.next());
         const auto [c, count, buffer] = walk.current();
-        co_await await_rows(me, self, relayed.rows, coming, c, buffer);
+        co_await await_rows(me, relayed.rows, coming, c, buffer);
         co_await going[buffer];
-        std::byte* const result = self.space_.at(relayed.results[buffer]);
-        const sum_work work(self.form_.view(result, count), relayed.rows.sums, addends, 0, count);
+        std::byte* const result = space_.at(relayed.results[buffer]);
+        const sum_work work(form_.view(result, count), relayed.rows.sums, addends, 0, count);
         co_await work.begin(me, relayed.rows.rows * row_bytes);
         going[buffer].send(me, relayed.rows.source, result, count * row_bytes);
     }
@@ -264,27 +251,25 @@ task combine::relay(member& me, combine& self, relay_stream& relayed) {
 }
 
 // Receives the rows of this rank's tokens and adds them up into the output, channel by channel.
-task combine::collect(member& me, combine& self, stream_sum& sum) {
-    const plan& plan = *self.plan_;
+task combine::collect(member& me, stream_sum& sum) {
+    const plan& plan = *plan_;
     const channel_ranges& ranges = plan.sends.ranges;
     flights coming(2 * sum.inputs.size());
     co_await require(me, coming.status());
-    const auto post_receives = [&](std::uint32_t channel, unsigned buffer) {
-        if (channel < plan.options.channels) self.post_receives(me, sum, coming, channel, buffer);
+    const auto post = [&](std::uint32_t channel, unsigned buffer) {
+        if (channel < plan.options.channels) post_receives(me, sum, coming, channel, buffer);
     };
-    post_receives(0, 0);
+    post(0, 0);
     for (std::uint32_t c = 0; c < plan.options.channels; ++c) {
         const unsigned buffer = c % 2;
-        post_receives(c + 1, buffer ^ 1U);
-        co_await await_rows(me, self, sum, coming, c, buffer);
+        post(c + 1, buffer ^ 1U);
+        co_await await_rows(me, sum, coming, c, buffer);
         const std::uint32_t begin = ranges.begin(c);
         const std::uint32_t end = ranges.end(c);
-        const sum_work work(self.tensors_.into, sum.sums, sum.inputs.size(), begin, end,
-                            self.tensors_.bias);
+        const sum_work work(tensors_.into, sum.sums, sum.inputs.size(), begin, end, tensors_.bias);
         // Each token of the channel gets a result. If no rank received it, that is the sum of its
         // biases, or 0.
-        co_await work.begin(me,
-                            std::max<std::size_t>(sum.rows, end - begin) * self.form_.row_bytes());
+        co_await work.begin(me, std::max<std::size_t>(sum.rows, end - begin) * form_.row_bytes());
     }
 }
 

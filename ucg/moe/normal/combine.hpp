@@ -8,10 +8,6 @@
 #include "ucg/moe/normal/copy_work.hpp"
 #include "ucg/moe/normal/sum_work.hpp"
 #include "ucg/moe/workspace.hpp"
-#include "ucg/schedule/flight.hpp"
-#include "ucg/schedule/operation.hpp"
-#include "ucg/schedule/task.hpp"
-#include "ucg/schedule/task_group.hpp"
 
 namespace ucg::moe {
 
@@ -38,29 +34,28 @@ struct combine_tensors {
 
 // One rank's part; uses the plan of the dispatch. The caller may start it again as soon as it has
 // ended. Owner context.
-class combine final : public schedule::program {
+class combine final : public program {
 public:
     // Has the contract of dispatch::init().
     ucs_status_t init(std::shared_ptr<const plan> plan, const combine_tensors& tensors) noexcept;
 
-    [[nodiscard]] schedule::task run(schedule::member& me) noexcept override;
+    [[nodiscard]] task run(member& me) noexcept override;
     [[nodiscard]] std::uint64_t form() const noexcept override;
 
 private:
-    using buffer_pair = std::array<workspace::place, 2>;
     // Rows of one source that this rank sends to the source or to its relay, another rank.
     struct return_stream {
         rank_t source = 0;
         rank_t target = 0;
-        buffer_pair messages{};
+        workspace::pair messages{};
         sum_memory sums;
     };
     // The sum, channel by channel, of the rows that several ranks have of one source's tokens.
     struct stream_sum {
         struct input {
-            rank_t from;         // may be this rank
-            std::size_t list;    // index of its list in `places`
-            buffer_pair coming;  // receive buffers; for this rank: buffers of folded rows
+            rank_t from;             // may be this rank
+            std::size_t list;        // index of its list in `places`
+            workspace::pair coming;  // receive buffers; for this rank: buffers of folded rows
         };
         rank_t source = 0;
         const lists* places = nullptr;
@@ -72,7 +67,7 @@ private:
     struct relay_stream {
         std::size_t stream = 0;
         stream_sum rows;
-        buffer_pair results{};
+        workspace::pair results{};
     };
 
     [[nodiscard]] ucs_status_t prepare();
@@ -81,19 +76,18 @@ private:
     void prepare_collection();
     void add_input(stream_sum& sum, rank_t from, std::size_t list);
     void prepare_sums(stream_sum& sum) const;
-    [[nodiscard]] buffer_pair allocate_two(std::uint32_t max_rows) noexcept;
+    [[nodiscard]] bool sends_input() const noexcept;
     [[nodiscard]] sum_memory memory_for_folding() const;
     [[nodiscard]] const_parts rows_from(std::uint32_t row) const noexcept;
-    static schedule::task return_rows(schedule::member& me, combine& self, return_stream& stream);
-    static schedule::task relay(schedule::member& me, combine& self, relay_stream& relayed);
-    static schedule::task collect(schedule::member& me, combine& self, stream_sum& sum);
+    task return_rows(member& me, return_stream& stream);
+    task relay(member& me, relay_stream& relayed);
+    task collect(member& me, stream_sum& sum);
     // Posts the receives of a channel's rows into one of the two buffers.
-    void post_receives(schedule::member& me, const stream_sum& sum, schedule::flights& coming,
-                       std::uint32_t channel, unsigned buffer) const noexcept;
+    void post_receives(member& me, const stream_sum& sum, flights& coming, std::uint32_t channel,
+                       unsigned buffer) const noexcept;
     // Waits for the rows of a channel and fills sum.sums with them.
-    static schedule::task await_rows(schedule::member& me, combine& self, stream_sum& sum,
-                                     schedule::flights& coming, std::uint32_t channel,
-                                     unsigned buffer);
+    task await_rows(member& me, stream_sum& sum, flights& coming, std::uint32_t channel,
+                    unsigned buffer);
 
     ucs_status_t init_status_ = UCS_ERR_NOT_CONNECTED;
     std::shared_ptr<const plan> plan_;

@@ -6,7 +6,7 @@
 #include "ucg/moe/plan/expansion.hpp"
 #include "ucg/moe/plan/plan.hpp"
 #include "ucg/moe/record.hpp"
-#include "ucg/moe/work_item.hpp"
+#include "ucg/moe/steps.hpp"
 
 namespace ucg::moe {
 

@@ -8,13 +8,6 @@
 
 namespace ucg::moe {
 
-using schedule::flight;
-using schedule::flights;
-using schedule::member;
-using schedule::require;
-using schedule::task;
-using schedule::task_group;
-
 ucs_status_t dispatch::init(std::shared_ptr<const plan> plan,
                             const dispatch_tensors& tensors) noexcept {
     plan_ = std::move(plan);
@@ -68,16 +61,12 @@ ucs_status_t dispatch::check(const dispatch_tensors& tensors, const choices& cho
     return checks.status();
 }
 
-dispatch::buffer_pair dispatch::allocate_two(std::uint32_t max_rows) noexcept {
-    const std::size_t bytes = max_rows * form_.row_bytes();
-    return {space_.take(bytes), space_.take(bytes)};
-}
-
 ucs_status_t dispatch::prepare() {
     if (plan_ == nullptr) return UCS_ERR_INVALID_PARAM;
     if (const ucs_status_t status = check_room(); status != UCS_OK) return status;
     const team& group = *plan_->group;
     form_ = record(tensors_.from);
+    const std::size_t row_bytes = form_.row_bytes();
     space_ = {};
     sends_.clear();
     own_.clear();
@@ -87,7 +76,7 @@ ucs_status_t dispatch::prepare() {
         if (plan_->sends.paths[i].target == group.self())
             own_.push_back(i);
         else
-            sends_.push_back({i, allocate_two(plan_->sends.tokens.longest(i))});
+            sends_.push_back({i, space_.take_two(plan_->sends.tokens.longest(i) * row_bytes)});
     }
     // The sends begin with the first target above this rank and wrap around, so that not all ranks
     // send to the same target first.
@@ -97,14 +86,14 @@ ucs_status_t dispatch::prepare() {
     std::rotate(sends_.begin(), first, sends_.end());
     for (std::size_t s = 0; s < plan_->relays.streams.size(); ++s) {
         if (!plan_->relays.streams[s].relayed) continue;
-        const std::uint32_t* const counts = &plan_->relays.counts[s * plan_->options.channels];
-        relay_stream one{
-            s, allocate_two(*std::max_element(counts, counts + plan_->options.channels)), {}};
+        const std::span<const std::uint32_t> counts =
+            plan_->relays.counts_of(s, plan_->options.channels);
+        relay_stream one{s, space_.take_two(*std::ranges::max_element(counts) * row_bytes), {}};
         for (const rank_t rank : group.ranks_on(group.node())) {
             const std::size_t list = plan_->relays.forward(group, s, group.index_of(rank));
-            const bool is_self = rank == group.self();
-            one.forwards.push_back(
-                allocate_two(is_self ? 0 : plan_->relays.forwards.longest(list)));
+            const std::uint32_t rows =
+                rank == group.self() ? 0 : plan_->relays.forwards.longest(list);
+            one.forwards.push_back(space_.take_two(rows * row_bytes));
         }
         relays_.push_back(std::move(one));
     }
@@ -120,11 +109,11 @@ void dispatch::add_receivers() {
     for (rank_t source = 0; source < plan_->group->ranks(); ++source) {
         const rank_t from = plan_->receives.senders[source];
         if (from == no_rank || from == plan_->group->self()) continue;
-        const std::uint32_t* const counts =
-            &plan_->receives.counts[std::size_t{source} * plan_->options.channels];
-        const std::uint32_t longest = *std::max_element(counts, counts + plan_->options.channels);
+        const std::uint32_t longest =
+            *std::ranges::max_element(plan_->receives.counts_of(source, plan_->options.channels));
         if (longest == 0) continue;
-        receives_.push_back({source, in_place, allocate_two(in_place ? 0 : longest)});
+        receives_.push_back(
+            {source, in_place, space_.take_two(in_place ? 0 : longest * form_.row_bytes())});
     }
 }
 
@@ -138,13 +127,13 @@ task dispatch::run(member& me) noexcept {
     task_group all(receives_.size() + relays_.size() + sends_.size() + own_.size());
     co_await require(me, all.status());
     for (const receive_stream& each : receives_)
-        all.add(receive(me, *this, each));
+        all.add(receive(me, each));
     for (const relay_stream& each : relays_)
-        all.add(relay(me, *this, each));
+        all.add(relay(me, each));
     for (const send_stream& each : sends_)
-        all.add(send_path(me, *this, each));
+        all.add(send_path(me, each));
     for (const std::size_t& each : own_)
-        all.add(keep_own(me, *this, each));
+        all.add(keep_own(me, each));
     co_await all;
 }
 
@@ -171,9 +160,9 @@ void dispatch::fill() const noexcept {
 
 // Sends the tokens of this rank for one target, one message for each channel. It packs a message
 // while the previous one is in flight.
-task dispatch::send_path(member& me, const dispatch& self, const send_stream& stream) {
-    const send_plan& sends = self.plan_->sends;
-    const team& group = *self.plan_->group;
+task dispatch::send_path(member& me, const send_stream& stream) const {
+    const send_plan& sends = plan_->sends;
+    const team& group = *plan_->group;
     const rank_t target = sends.paths[stream.path].target;
     const bool inside = group.node_of(target) == group.node();
     member on = me.on_channel(inside ? group.channel_of(group.self()) : schedule::channel_t{0});
@@ -182,11 +171,11 @@ task dispatch::send_path(member& me, const dispatch& self, const send_stream& st
     for (std::uint32_t c = 0; c < sends.tokens.channels(); ++c) {
         const std::span<const std::uint32_t> tokens = sends.tokens.list(stream.path, c);
         if (tokens.empty()) continue;
-        const std::size_t bytes = tokens.size() * self.form_.row_bytes();
-        std::byte* const message = self.space_.at(stream.messages[buffer]);
+        const std::size_t bytes = tokens.size() * form_.row_bytes();
+        std::byte* const message = space_.at(stream.messages[buffer]);
         co_await moves[buffer];
-        const gather_work work(self.form_.view(message, static_cast<std::uint32_t>(tokens.size())),
-                               self.tensors_.from, tokens);
+        const gather_work work(form_.view(message, static_cast<std::uint32_t>(tokens.size())),
+                               tensors_.from, tokens);
         co_await work.begin(me, bytes);
         moves[buffer].send(on, target, message, bytes);
         buffer ^= 1U;
@@ -196,35 +185,34 @@ task dispatch::send_path(member& me, const dispatch& self, const send_stream& st
 }
 
 // Copies the tokens of this rank for its own experts to the output.
-task dispatch::keep_own(member& me, const dispatch& self, const std::size_t& path) {
-    const plan& plan = *self.plan_;
+task dispatch::keep_own(member& me, const std::size_t& path) const {
+    const plan& plan = *plan_;
     const std::size_t own_rank = plan.group->self();
     for (std::uint32_t c = 0; c < plan.options.channels; ++c) {
         const std::span<const std::uint32_t> tokens = plan.sends.tokens.list(path, c);
         if (tokens.empty()) continue;
-        const place_work work(self.tensors_.into, plan.receives,
+        const place_work work(tensors_.into, plan.receives,
                               plan.receives.begins[own_rank * plan.options.channels + c],
-                              self.tensors_.from, tokens);
-        co_await work.begin(me, tokens.size() * self.form_.row_bytes());
+                              tensors_.from, tokens);
+        co_await work.begin(me, tokens.size() * form_.row_bytes());
     }
 }
 
 // Receives the tokens of a source on another node, and forwards each to the ranks of this node that
 // need it.
-task dispatch::relay(member& me, const dispatch& self, const relay_stream& relayed) {
-    const plan& plan = *self.plan_;
+task dispatch::relay(member& me, const relay_stream& relayed) const {
+    const plan& plan = *plan_;
     const team& group = *plan.group;
     const std::span<const rank_t> local_ranks = group.ranks_on(group.node());
     const rank_t source = plan.relays.streams[relayed.stream].source;
-    const std::size_t row_bytes = self.form_.row_bytes();
+    const std::size_t row_bytes = form_.row_bytes();
     member inside = me.on_channel(group.channel_of(source));
     std::array<flight, 2> coming;
     flights going(2 * local_ranks.size());
     co_await require(me, going.status());
     const auto post_receive = [&](const channel_walk::position& position) {
         if (position.count == 0) return;
-        coming[position.buffer].receive(me, source,
-                                        self.space_.at(relayed.messages[position.buffer]),
+        coming[position.buffer].receive(me, source, space_.at(relayed.messages[position.buffer]),
                                         position.count * row_bytes);
     };
     channel_walk walk(plan.relays.counts_of(relayed.stream, plan.options.channels));
@@ -233,8 +221,8 @@ task dispatch::relay(member& me, const dispatch& self, const relay_stream& relay
         post_receive(walk.next());
         const auto [c, count, buffer] = walk.current();
         co_await coming[buffer];
-        const std::byte* const message = self.space_.at(relayed.messages[buffer]);
-        const const_parts from = self.form_.view(message, count);
+        const std::byte* const message = space_.at(relayed.messages[buffer]);
+        const const_parts from = form_.view(message, count);
         for (std::size_t i = 0; i < local_ranks.size(); ++i) {
             const std::span<const std::uint32_t> places = plan.relays.forwards.list(
                 plan.relays.forward(group, relayed.stream, static_cast<rank_t>(i)), c);
@@ -243,16 +231,16 @@ task dispatch::relay(member& me, const dispatch& self, const relay_stream& relay
             if (local_ranks[i] == group.self()) {
                 const std::size_t row =
                     plan.receives.begins[std::size_t{source} * plan.options.channels + c];
-                const place_work work(self.tensors_.into, plan.receives,
-                                      static_cast<std::uint32_t>(row), from, places);
+                const place_work work(tensors_.into, plan.receives, static_cast<std::uint32_t>(row),
+                                      from, places);
                 co_await work.begin(me, bytes);
                 continue;
             }
             flight& move = going[2 * i + buffer];
-            std::byte* const forward = self.space_.at(relayed.forwards[i][buffer]);
+            std::byte* const forward = space_.at(relayed.forwards[i][buffer]);
             co_await move;
-            const gather_work work(
-                self.form_.view(forward, static_cast<std::uint32_t>(places.size())), from, places);
+            const gather_work work(form_.view(forward, static_cast<std::uint32_t>(places.size())),
+                                   from, places);
             co_await work.begin(me, bytes);
             move.send(inside, local_ranks[i], forward, bytes);
         }
@@ -263,8 +251,8 @@ task dispatch::relay(member& me, const dispatch& self, const relay_stream& relay
 
 // Receives the rows of one source, from the source itself or from the rank that relays them, and
 // copies them to the output unless they arrive there.
-task dispatch::receive(member& me, const dispatch& self, const receive_stream& stream) {
-    const plan& plan = *self.plan_;
+task dispatch::receive(member& me, const receive_stream& stream) const {
+    const plan& plan = *plan_;
     const std::size_t list = std::size_t{stream.source} * plan.options.channels;
     const rank_t from = plan.receives.senders[stream.source];
     const bool inside = plan.group->node_of(from) == plan.group->node();
@@ -272,13 +260,13 @@ task dispatch::receive(member& me, const dispatch& self, const receive_stream& s
         me.on_channel(inside ? plan.group->channel_of(stream.source) : schedule::channel_t{0});
     std::array<flight, 2> moves;
     const auto message = [&](std::uint32_t c, unsigned buffer) {
-        return stream.in_place ? self.tensors_.into.into[values].row(plan.receives.begins[list + c])
-                               : self.space_.at(stream.messages[buffer]);
+        return stream.in_place ? tensors_.into.into[values].row(plan.receives.begins[list + c])
+                               : space_.at(stream.messages[buffer]);
     };
     const auto post_receive = [&](const channel_walk::position& position) {
         if (position.count == 0) return;
         moves[position.buffer].receive(on, from, message(position.channel, position.buffer),
-                                       position.count * self.form_.row_bytes());
+                                       position.count * form_.row_bytes());
     };
     channel_walk walk(plan.receives.counts_of(stream.source, plan.options.channels));
     post_receive(walk.current());
@@ -287,10 +275,10 @@ task dispatch::receive(member& me, const dispatch& self, const receive_stream& s
         const auto [c, count, buffer] = walk.current();
         co_await moves[buffer];
         if (stream.in_place) continue;
-        const const_parts rows = constant(self.form_.view(message(c, buffer), count));
-        const place_work work(self.tensors_.into, plan.receives, plan.receives.begins[list + c],
-                              rows, selection(count));
-        co_await work.begin(me, count * self.form_.row_bytes());
+        const const_parts rows = constant(form_.view(message(c, buffer), count));
+        const place_work work(tensors_.into, plan.receives, plan.receives.begins[list + c], rows,
+                              selection(count));
+        co_await work.begin(me, count * form_.row_bytes());
     }
 }
 

@@ -6,10 +6,6 @@
 
 #include "ucg/moe/normal/copy_work.hpp"
 #include "ucg/moe/workspace.hpp"
-#include "ucg/schedule/flight.hpp"
-#include "ucg/schedule/operation.hpp"
-#include "ucg/schedule/task.hpp"
-#include "ucg/schedule/task_group.hpp"
 
 namespace ucg::moe {
 
@@ -30,7 +26,7 @@ struct dispatch_tensors {
 };
 
 // One rank's part. The caller may start it again as soon as it has ended. Owner context.
-class dispatch final : public schedule::program {
+class dispatch final : public program {
 public:
     // All memory that the arguments point to must outlive the operation. Returns the status with
     // which the operation will end on every rank that still takes part. Each rank must start the
@@ -43,25 +39,23 @@ public:
     [[nodiscard]] static ucs_status_t check_form(const dispatch_tensors& tensors,
                                                  const choices& chosen, bool expanded) noexcept;
 
-    [[nodiscard]] schedule::task run(schedule::member& me) noexcept override;
+    [[nodiscard]] task run(member& me) noexcept override;
     [[nodiscard]] std::uint64_t form() const noexcept override;
 
 private:
-    // Two buffers of each kind: the exchange works on one while the other one is in flight.
-    using buffer_pair = std::array<workspace::place, 2>;
     struct send_stream {
         std::size_t path;
-        buffer_pair messages;
+        workspace::pair messages;
     };
     struct relay_stream {
         std::size_t stream;
-        buffer_pair messages;
-        std::vector<buffer_pair> forwards;  // one pair for each rank of the node
+        workspace::pair messages;
+        std::vector<workspace::pair> forwards;  // one pair for each rank of the node
     };
     struct receive_stream {
         rank_t source;
         bool in_place;
-        buffer_pair messages;
+        workspace::pair messages;
     };
 
     [[nodiscard]] ucs_status_t prepare();
@@ -69,17 +63,12 @@ private:
     template<class Rows>
     [[nodiscard]] static ucs_status_t check(const dispatch_tensors& tensors, const choices& chosen,
                                             bool expanded, Rows rows) noexcept;
-    [[nodiscard]] buffer_pair allocate_two(std::uint32_t max_rows) noexcept;
     void fill() const noexcept;
     void add_receivers();
-    static schedule::task send_path(schedule::member& me, const dispatch& self,
-                                    const send_stream& stream);
-    static schedule::task keep_own(schedule::member& me, const dispatch& self,
-                                   const std::size_t& path);
-    static schedule::task relay(schedule::member& me, const dispatch& self,
-                                const relay_stream& relayed);
-    static schedule::task receive(schedule::member& me, const dispatch& self,
-                                  const receive_stream& stream);
+    task send_path(member& me, const send_stream& stream) const;
+    task keep_own(member& me, const std::size_t& path) const;
+    task relay(member& me, const relay_stream& relayed) const;
+    task receive(member& me, const receive_stream& stream) const;
 
     ucs_status_t init_status_ = UCS_ERR_NOT_CONNECTED;
     std::shared_ptr<const plan> plan_;

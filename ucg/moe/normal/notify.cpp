@@ -8,10 +8,6 @@
 
 namespace ucg::moe {
 
-using schedule::member;
-using schedule::require;
-using schedule::task;
-
 namespace {
 
 std::span<const std::uint32_t> row(const std::vector<std::uint32_t>& counts, std::size_t i,

@@ -7,7 +7,6 @@
 
 #include "ucg/moe/normal/notify_message.hpp"
 #include "ucg/moe/plan/plan.hpp"
-#include "ucg/schedule/task.hpp"
 
 namespace ucg::moe {
 
@@ -15,14 +14,14 @@ namespace ucg::moe {
 // calls take(). All living ranks of the group take part. If init() fails, the caller must start
 // the operation nevertheless; the operation then ends with that status on every rank. Owner
 // context.
-class notify final : public schedule::program {
+class notify final : public program {
 public:
     // Copies `topk`. Returns the status with which the operation will end; UCS_OK if the arguments
     // of this rank are valid.
     ucs_status_t init(std::shared_ptr<const team> group, const const_matrix& topk,
                       const settings& options) noexcept;
 
-    [[nodiscard]] schedule::task run(schedule::member& me) noexcept override;
+    [[nodiscard]] task run(member& me) noexcept override;
     [[nodiscard]] std::uint64_t form() const noexcept override;
 
     // Valid after a successful init() and until take().

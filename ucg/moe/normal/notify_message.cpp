@@ -5,11 +5,6 @@
 
 namespace ucg::moe {
 
-using schedule::flights;
-using schedule::member;
-using schedule::require;
-using schedule::task;
-
 notify_message::notify_message(rank_t peer, std::span<const rank_t> sources,
                                const header_form& form)
     : peer_(peer),

@@ -7,8 +7,7 @@
 #include <vector>
 
 #include "ucg/moe/plan/routes.hpp"
-#include "ucg/schedule/flight.hpp"
-#include "ucg/schedule/operation.hpp"
+#include "ucg/moe/steps.hpp"
 
 namespace ucg::moe {
 
@@ -71,6 +70,6 @@ struct hop {
 };
 
 // Sends and receives all messages of a hop. Checks all received headers.
-schedule::task exchange(schedule::member& me, hop& messages, std::uint64_t fingerprint);
+task exchange(member& me, hop& messages, std::uint64_t fingerprint);
 
 }  // namespace ucg::moe

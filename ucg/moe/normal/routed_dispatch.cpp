@@ -3,14 +3,9 @@
 #include <utility>
 
 #include "ucg/schedule/log.hpp"
-#include "ucg/schedule/operation.hpp"
 #include "ucs/log/boundary.hpp"
 
 namespace ucg::moe {
-
-using schedule::member;
-using schedule::require;
-using schedule::task;
 
 ucs_status_t routed_dispatch::init(std::shared_ptr<const team> group, const const_matrix& topk,
                                    const settings& options, const dispatch_tensors& tensors,

@@ -13,7 +13,7 @@ namespace ucg::moe {
 // calls made() and expanded(). The caller cannot look at the counts before data moves, so the
 // output must have max_rows() rows, or as many as the caller knows to be enough. If they are not
 // enough, the operation ends with UCS_ERR_BUFFER_TOO_SMALL. Owner context.
-class routed_dispatch final : public schedule::program {
+class routed_dispatch final : public program {
 public:
     // Has the contract of notify::init(), and also runs dispatch::check_form() on `tensors`. The
     // operation checks the number of rows later, when the counts are known. An `alignment` other
@@ -22,7 +22,7 @@ public:
                       const settings& options, const dispatch_tensors& tensors,
                       std::uint32_t alignment) noexcept;
 
-    [[nodiscard]] schedule::task run(schedule::member& me) noexcept override;
+    [[nodiscard]] task run(member& me) noexcept override;
     [[nodiscard]] std::uint64_t form() const noexcept override;
 
     // Valid after the operation succeeded. This object owns the expansion.

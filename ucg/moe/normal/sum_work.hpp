@@ -1,13 +1,12 @@
 // Work items that add up rows of several ranks or of several experts.
 #pragma once
 
-#include <array>
 #include <span>
 #include <vector>
 
 #include "ucg/moe/plan/expansion.hpp"
 #include "ucg/moe/record.hpp"
-#include "ucg/moe/work_item.hpp"
+#include "ucg/moe/steps.hpp"
 #include "ucg/reduce/kernel.hpp"
 
 namespace ucg::moe {

@@ -1,7 +1,6 @@
 // Weighted sums of rows.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <span>
 

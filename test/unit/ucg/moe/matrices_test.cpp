@@ -8,7 +8,6 @@
 #include <sstream>
 
 #include "test/unit/ucg/moe/world.hpp"
-#include "ucg/moe/plan/layout.hpp"
 
 using namespace test::moe;
 

@@ -1,7 +1,6 @@
 // Compares the targets of tokens and all counts and offsets of a plan with plain loops.
 
 #include "test/unit/ucg/moe/world.hpp"
-#include "ucg/moe/plan/layout.hpp"
 
 using namespace test::moe;
 using namespace ucg::moe;
