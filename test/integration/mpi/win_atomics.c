@@ -117,14 +117,14 @@ static void tickets(struct window* w) {
         MPI_OK(MPI_Win_lock_all(0, w->win));                                                       \
         type expected = 0, found;                                                                  \
         for (int i = 0; i < each;) {                                                               \
-            type next = (type)(expected + 1);                                                      \
+            type more = (type)(expected + 1);                                                      \
             found = (type)-1;                                                                      \
-            MPI_OK(MPI_Compare_and_swap(&next, &expected, &found, mpi_type, 0, window_at(w, 0, 8), \
+            MPI_OK(MPI_Compare_and_swap(&more, &expected, &found, mpi_type, 0, window_at(w, 0, 8), \
                                         w->win));                                                  \
             MPI_OK(MPI_Win_flush(0, w->win));                                                      \
             CHECK(found >= 0 && found <= ranks * each, #type " was %ld", (long)found);             \
             if (found == expected) ++i;                                                            \
-            expected = found == expected ? next : found;                                           \
+            expected = found == expected ? more : found;                                           \
         }                                                                                          \
         MPI_OK(MPI_Win_unlock_all(w->win));                                                        \
         MPI_OK(MPI_Barrier(MPI_COMM_WORLD));                                                       \
@@ -144,21 +144,19 @@ COUNT(int64_t, MPI_INT64_T)
 /* Operations of one rank on one element keep their order, and each fetches the previous value. */
 static void in_order(struct window* w) {
     enum { count = 8 };
-    const int target = (rank + 1) % ranks;
     const size_t offset = 64 + (size_t)rank * 8;
     int64_t values[count], seen[count], last = -1, none = 0, start = -5;
     MPI_OK(MPI_Win_lock_all(0, w->win));
-    MPI_OK(MPI_Accumulate(&start, 1, MPI_INT64_T, target, window_at(w, target, offset), 1,
-                          MPI_INT64_T, MPI_REPLACE, w->win));
+    MPI_OK(MPI_Accumulate(&start, 1, MPI_INT64_T, next, window_at(w, next, offset), 1, MPI_INT64_T,
+                          MPI_REPLACE, w->win));
     for (int i = 0; i < count; ++i) {
         values[i] = 1000 * rank + i;
-        MPI_OK(MPI_Get_accumulate(&values[i], 1, MPI_INT64_T, &seen[i], 1, MPI_INT64_T, target,
-                                  window_at(w, target, offset), 1, MPI_INT64_T, MPI_REPLACE,
-                                  w->win));
+        MPI_OK(MPI_Get_accumulate(&values[i], 1, MPI_INT64_T, &seen[i], 1, MPI_INT64_T, next,
+                                  window_at(w, next, offset), 1, MPI_INT64_T, MPI_REPLACE, w->win));
     }
-    MPI_OK(MPI_Fetch_and_op(&none, &last, MPI_INT64_T, target, window_at(w, target, offset),
-                            MPI_NO_OP, w->win));
-    MPI_OK(MPI_Win_flush_local(target, w->win));
+    MPI_OK(MPI_Fetch_and_op(&none, &last, MPI_INT64_T, next, window_at(w, next, offset), MPI_NO_OP,
+                            w->win));
+    MPI_OK(MPI_Win_flush_local(next, w->win));
     CHECK(last == values[count - 1], "the last is %ld", (long)last);
     for (int i = 0; i < count; ++i)
         CHECK(seen[i] == (i == 0 ? start : values[i - 1]), "number %d saw %ld", i, (long)seen[i]);
@@ -170,7 +168,6 @@ static void in_order(struct window* w) {
 static void strided(struct window* w) {
     enum { count = 40 };
     int32_t values[2 * count], before[2 * count], *elements = (int32_t*)(void*)w->memory;
-    const int target = (rank + 1) % ranks, from = (rank + ranks - 1) % ranks;
     MPI_Datatype every_second;
     MPI_OK(MPI_Type_vector(count, 1, 2, MPI_INT32_T, &every_second));
     MPI_OK(MPI_Type_commit(&every_second));
@@ -180,17 +177,17 @@ static void strided(struct window* w) {
         elements[i] = 7 * i + rank;
     }
     MPI_OK(MPI_Win_fence(0, w->win));
-    MPI_OK(MPI_Get_accumulate(values, 1, every_second, before, 1, every_second, target,
-                              window_at(w, target, 0), 1, every_second, MPI_SUM, w->win));
+    MPI_OK(MPI_Get_accumulate(values, 1, every_second, before, 1, every_second, next,
+                              window_at(w, next, 0), 1, every_second, MPI_SUM, w->win));
     MPI_OK(MPI_Win_fence(0, w->win));
-    MPI_OK(MPI_Accumulate(values, count, MPI_INT32_T, target, window_at(w, target, 4), 1,
-                          every_second, MPI_REPLACE, w->win));
+    MPI_OK(MPI_Accumulate(values, count, MPI_INT32_T, next, window_at(w, next, 4), 1, every_second,
+                          MPI_REPLACE, w->win));
     MPI_OK(MPI_Win_fence(0, w->win));
     for (int i = 0; i < 2 * count; ++i) {
         const int even = i % 2 == 0;
-        const int32_t want = even ? 7 * i + rank + 1000 * from + i : 1000 * from + i / 2;
+        const int32_t want = even ? 7 * i + rank + 1000 * previous + i : 1000 * previous + i / 2;
         CHECK(elements[i] == want, "element %d is %d, not %d", i, elements[i], want);
-        CHECK(before[i] == (even ? 7 * i + target : -1), "element %d was %d", i, before[i]);
+        CHECK(before[i] == (even ? 7 * i + next : -1), "element %d was %d", i, before[i]);
     }
     MPI_OK(MPI_Type_free(&every_second));
 }

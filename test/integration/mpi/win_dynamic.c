@@ -47,7 +47,6 @@ static void unmake(unsigned char* made, int kind) {
 
 /* Every rank writes to, reads from and counts in each region of the next rank. */
 static void use(MPI_Win win, const MPI_Aint addresses[], int round) {
-    const int next = (rank + 1) % ranks;
     unsigned char *out = buffer_new(4 * page), *in = buffer_new(4 * page);
     int64_t one = 1, before = -1, swapped = -1, zero = 0;
     for (int slot = 0; slot < slots; ++slot) {
@@ -72,7 +71,6 @@ static void use(MPI_Win win, const MPI_Aint addresses[], int round) {
 }
 
 static void check(unsigned char* const memory[], int round) {
-    const int previous = (rank + ranks - 1) % ranks;
     for (int slot = 0; slot < slots; ++slot) {
         int64_t numbers[2];
         memcpy(numbers, memory[slot], sizeof(numbers));

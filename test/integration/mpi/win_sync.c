@@ -6,13 +6,11 @@
 /* Numbers pass around the ring by put, one fence per round. */
 static void ring_of_fences(struct window* w) {
     enum { rounds = 10 };
-    const int next = (rank + 1) % ranks, previous = (rank + ranks - 1) % ranks;
     int64_t value, received;
     MPI_OK(MPI_Win_fence(0, w->win));
     for (int round = 0; round < rounds; ++round) {
         value = 1000 * round + rank;
-        MPI_OK(
-            MPI_Put(&value, 1, MPI_INT64_T, next, window_at(w, next, 0), 1, MPI_INT64_T, w->win));
+        WINDOW_PUT(w, &value, 1, MPI_INT64_T, next, 0);
         MPI_OK(MPI_Win_fence(round + 1 == rounds ? MPI_MODE_NOSUCCEED : 0, w->win));
         memcpy(&received, w->memory, sizeof(received));
         CHECK(received == 1000 * round + previous, "round %d brought %ld", round, (long)received);
@@ -32,7 +30,6 @@ static MPI_Group group_of(const int members[], int count) {
  * complete. */
 static void post_start(struct window* w) {
     enum { rounds = 10, size = 3000 };
-    const int next = (rank + 1) % ranks, previous = (rank + ranks - 1) % ranks;
     MPI_Group from = group_of(&previous, 1), to = group_of(&next, 1);
     unsigned char* out = buffer_new(size);
     unsigned char* in = buffer_new(size);
@@ -41,8 +38,8 @@ static void post_start(struct window* w) {
         pattern_fill(out, size, 100 * (uint64_t)rank + (uint64_t)round);
         MPI_OK(MPI_Win_post(from, 0, w->win));
         MPI_OK(MPI_Win_start(to, 0, w->win));
-        MPI_OK(MPI_Put(out, size, MPI_BYTE, next, window_at(w, next, 0), size, MPI_BYTE, w->win));
-        MPI_OK(MPI_Get(in, size, MPI_BYTE, next, window_at(w, next, size), size, MPI_BYTE, w->win));
+        WINDOW_PUT(w, out, size, MPI_BYTE, next, 0);
+        WINDOW_GET(w, in, size, MPI_BYTE, next, size);
         MPI_OK(MPI_Win_complete(w->win));
         CHECK_PATTERN(in, size, 200 + (uint64_t)(next + round));
         if (round % 2 == 0) {
@@ -77,8 +74,7 @@ static void post_for_many(struct window* w) {
         }
     } else {
         MPI_OK(MPI_Win_start(group, 0, w->win));
-        MPI_OK(MPI_Put(&value, 1, MPI_INT64_T, 0, window_at(w, 0, 8 * (size_t)rank), 1, MPI_INT64_T,
-                       w->win));
+        WINDOW_PUT(w, &value, 1, MPI_INT64_T, 0, 8 * (size_t)rank);
         MPI_OK(MPI_Win_complete(w->win));
     }
     MPI_OK(MPI_Group_free(&group));
@@ -94,19 +90,19 @@ static void exclusive(struct window* w) {
     MPI_OK(MPI_Barrier(MPI_COMM_WORLD));
     for (int i = 0; i < each; ++i) {
         MPI_OK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, w->win));
-        MPI_OK(MPI_Get(&first, 1, MPI_INT64_T, 0, window_at(w, 0, 0), 1, MPI_INT64_T, w->win));
-        MPI_OK(MPI_Get(&second, 1, MPI_INT64_T, 0, window_at(w, 0, far), 1, MPI_INT64_T, w->win));
+        WINDOW_GET(w, &first, 1, MPI_INT64_T, 0, 0);
+        WINDOW_GET(w, &second, 1, MPI_INT64_T, 0, far);
         MPI_OK(MPI_Win_flush(0, w->win));
         CHECK(first == second, "%ld and %ld differ", (long)first, (long)second);
         ++first;
         ++second;
-        MPI_OK(MPI_Put(&first, 1, MPI_INT64_T, 0, window_at(w, 0, 0), 1, MPI_INT64_T, w->win));
-        MPI_OK(MPI_Put(&second, 1, MPI_INT64_T, 0, window_at(w, 0, far), 1, MPI_INT64_T, w->win));
+        WINDOW_PUT(w, &first, 1, MPI_INT64_T, 0, 0);
+        WINDOW_PUT(w, &second, 1, MPI_INT64_T, 0, far);
         MPI_OK(MPI_Win_unlock(0, w->win));
     }
     MPI_OK(MPI_Barrier(MPI_COMM_WORLD));
     MPI_OK(MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, w->win));
-    MPI_OK(MPI_Get(&first, 1, MPI_INT64_T, 0, window_at(w, 0, 0), 1, MPI_INT64_T, w->win));
+    WINDOW_GET(w, &first, 1, MPI_INT64_T, 0, 0);
     MPI_OK(MPI_Win_unlock(0, w->win));
     CHECK(first == each * ranks, "%ld increments are there", (long)first);
     MPI_OK(MPI_Barrier(MPI_COMM_WORLD));
@@ -118,8 +114,7 @@ static void locks_of_all(struct window* w) {
     for (int target = 0; target < ranks; ++target)
         MPI_OK(MPI_Win_lock(MPI_LOCK_SHARED, target, 0, w->win));
     for (int target = 0; target < ranks; ++target)
-        MPI_OK(MPI_Put(&value, 1, MPI_INT64_T, target, window_at(w, target, 8 * (size_t)rank), 1,
-                       MPI_INT64_T, w->win));
+        WINDOW_PUT(w, &value, 1, MPI_INT64_T, target, 8 * (size_t)rank);
     for (int target = ranks; target-- > 0;)
         MPI_OK(MPI_Win_unlock(target, w->win));
     MPI_OK(MPI_Barrier(MPI_COMM_WORLD));
@@ -152,7 +147,6 @@ static int64_t wait_for_flag(struct window* w, int64_t wanted) {
 /* Data, flush, then a flag: a rank that sees the flag must see the data. */
 static void data_before_flag(struct window* w) {
     enum { rounds = 6 };
-    const int next = (rank + 1) % ranks, previous = (rank + ranks - 1) % ranks;
     unsigned char* out = buffer_new(data_size);
     memset(w->memory, 0, w->size);
     MPI_OK(MPI_Win_lock_all(0, w->win));
@@ -162,8 +156,7 @@ static void data_before_flag(struct window* w) {
         const size_t part = data_size / rounds * ((size_t)round - 1);
         const int length = data_size / rounds;
         pattern_fill(out, (size_t)length, 50 * (uint64_t)rank + (uint64_t)round);
-        MPI_OK(MPI_Put(out, length, MPI_BYTE, next, window_at(w, next, part), length, MPI_BYTE,
-                       w->win));
+        WINDOW_PUT(w, out, length, MPI_BYTE, next, part);
         if (round % 2 == 0)
             MPI_OK(MPI_Win_flush(next, w->win));
         else

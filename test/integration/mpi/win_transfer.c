@@ -12,21 +12,18 @@ static uint64_t seed_of(int from, size_t size) {
 
 /* All ranks write to the next rank and read from the one after it, between fences. */
 static void fenced(struct window* w, size_t size, size_t offset) {
-    const int next = (rank + 1) % ranks, previous = (rank + ranks - 1) % ranks;
     unsigned char *out = buffer_new_at(size, 1), *in = buffer_new_at(size, 3);
     pattern_fill(out, size, seed_of(rank, size));
     memset(w->memory, untouched, w->size);
     MPI_OK(MPI_Win_fence(0, w->win));
-    MPI_OK(MPI_Put(out, (int)size, MPI_BYTE, next, window_at(w, next, offset), (int)size, MPI_BYTE,
-                   w->win));
+    WINDOW_PUT(w, out, (int)size, MPI_BYTE, next, offset);
     MPI_OK(MPI_Win_fence(0, w->win));
     CHECK_PATTERN(w->memory + offset, size, seed_of(previous, size));
     if (offset > 0) CHECK(w->memory[offset - 1] == untouched, "the byte before was written");
     if (offset + size < w->size)
         CHECK(w->memory[offset + size] == untouched, "the byte behind was written");
     const int source = (rank + 2) % ranks, writer = (source + ranks - 1) % ranks;
-    MPI_OK(MPI_Get(in, (int)size, MPI_BYTE, source, window_at(w, source, offset), (int)size,
-                   MPI_BYTE, w->win));
+    WINDOW_GET(w, in, (int)size, MPI_BYTE, source, offset);
     MPI_OK(MPI_Win_fence(MPI_MODE_NOSUCCEED | MPI_MODE_NOPUT, w->win));
     CHECK_PATTERN(in, size, seed_of(writer, size));
     buffer_free(out);
@@ -36,7 +33,6 @@ static void fenced(struct window* w, size_t size, size_t offset) {
 /* A column of a matrix of int goes into a row and into a column; the rest must not change. */
 static void strided(struct window* w) {
     enum { rows = 200, columns = 7 };
-    const int next = (rank + 1) % ranks, previous = (rank + ranks - 1) % ranks;
     static int matrix[rows][columns], back[rows][columns];
     int* own = (int*)(void*)w->memory;
     MPI_Datatype column;
@@ -50,7 +46,7 @@ static void strided(struct window* w) {
     int blank;
     memset(&blank, untouched, sizeof(blank));
     MPI_OK(MPI_Win_fence(0, w->win));
-    MPI_OK(MPI_Put(&matrix[0][2], 1, column, next, window_at(w, next, 4), 1, column, w->win));
+    WINDOW_PUT(w, &matrix[0][2], 1, column, next, 4);
     const size_t row = (rows * columns + 5) * sizeof(int);
     MPI_OK(MPI_Put(&matrix[0][3], 1, column, next, window_at(w, next, row), rows, MPI_INT, w->win));
     MPI_OK(MPI_Win_fence(0, w->win));
@@ -63,7 +59,7 @@ static void strided(struct window* w) {
         const int is = own[rows * columns + 5 + i], want = 10000 * previous + i * columns + 3;
         CHECK(is == want, "element %d: %d, not %d", i, is, want);
     }
-    MPI_OK(MPI_Get(&back[0][5], 1, column, next, window_at(w, next, 4), 1, column, w->win));
+    WINDOW_GET(w, &back[0][5], 1, column, next, 4);
     MPI_OK(MPI_Get(&back[0][0], 1, column, next, window_at(w, next, row), rows, MPI_INT, w->win));
     MPI_OK(MPI_Win_fence(0, w->win));
     for (int i = 0; i < rows * columns; ++i) {
@@ -90,7 +86,6 @@ static int request_based_works(enum flavor flavor) {
 /* Request-based operations: each may end before the others, and its buffer is free from then on. */
 static void by_request(struct window* w) {
     enum { count = 24, piece = 5000 };
-    const int next = (rank + 1) % ranks;
     unsigned char *out[count], *in = buffer_new(count * piece);
     MPI_Request requests[count];
     MPI_OK(MPI_Win_lock_all(0, w->win));
@@ -129,15 +124,11 @@ static void many(struct window* w) {
         for (int i = 0; i < count; ++i) {
             out[i] = 100000 * rank + i + target;
             in[i] = -1;
-            MPI_OK(MPI_Put(&out[i], 1, MPI_INT32_T, target,
-                           window_at(w, target, part + (size_t)i * sizeof(*out)), 1, MPI_INT32_T,
-                           w->win));
+            WINDOW_PUT(w, &out[i], 1, MPI_INT32_T, target, part + (size_t)i * sizeof(*out));
         }
         MPI_OK(MPI_Win_flush(target, w->win));
         for (int i = 0; i < count; ++i)
-            MPI_OK(MPI_Get(&in[i], 1, MPI_INT32_T, target,
-                           window_at(w, target, part + (size_t)i * sizeof(*out)), 1, MPI_INT32_T,
-                           w->win));
+            WINDOW_GET(w, &in[i], 1, MPI_INT32_T, target, part + (size_t)i * sizeof(*out));
         MPI_OK(MPI_Win_flush(target, w->win));
         for (int i = 0; i < count; ++i)
             CHECK(in[i] == out[i], "number %d of rank %d is %d", i, target, in[i]);

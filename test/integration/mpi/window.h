@@ -19,6 +19,9 @@ struct window {
 
 enum { window_guard = 64 };
 
+/* The ranks before and behind this one in a ring of all ranks. */
+static int next, previous;
+
 static inline const char* flavor_name(enum flavor flavor) {
     static const char* const names[] = {"create", "allocate", "dynamic"};
     return names[flavor];
@@ -53,6 +56,12 @@ static inline struct window window_new(enum flavor flavor, size_t size) {
 static inline MPI_Aint window_at(const struct window* w, int target, size_t offset) {
     return w->places[target] + (MPI_Aint)offset;
 }
+
+/* Transfers elements of one type to or from byte `offset` of the window's memory at `target`. */
+#define WINDOW_PUT(w, data, count, type, target, offset) \
+    MPI_OK(MPI_Put(data, count, type, target, window_at(w, target, offset), count, type, (w)->win))
+#define WINDOW_GET(w, data, count, type, target, offset) \
+    MPI_OK(MPI_Get(data, count, type, target, window_at(w, target, offset), count, type, (w)->win))
 
 /* All ranks must call it, outside of any epoch. */
 static inline void window_free(struct window* w) {
@@ -91,6 +100,8 @@ static inline void check_one_sided_component(void) {
 static inline void window_begin(int* argc, char*** argv, const char* name) {
     test_begin(argc, argv, name, MPI_THREAD_SINGLE);
     CHECK(ranks >= 2, "needs two ranks");
+    next = (rank + 1) % ranks;
+    previous = (rank + ranks - 1) % ranks;
     check_one_sided_component();
 }
 
