@@ -114,25 +114,62 @@ inline void begin(prepared_call& p, ucg_coll_t collective, bool in_place) noexce
     if (in_place) p.args.flags |= UCG_COLL_IN_PLACE;
 }
 
-// Sets the buffers of equal blocks: `in_elements` elements on the input side, and `out_blocks`
-// blocks on the output side.
-template<class Count>
-void sides(prepared_call& p, const void* in, Count in_elements, const layout& in_type, void* out,
-           std::size_t out_blocks, Count out_elements, const layout& out_type) {
-    const auto elements = static_cast<std::uint64_t>(out_elements);
-    range target{out, elements * out_type.size * out_blocks};
-    if (out_type.dense) {
-        p.args.dst = out;
-    } else {
-        stage_output(p, out, out_type, equal_pieces(out_blocks, elements, out_type.extent));
-        target = {};
-    }
+// Sets the input of one piece, unless it is in place. `output` is the memory of the output.
+inline void set_input(prepared_call& p, const void* in, std::uint64_t elements, const layout& type,
+                      const range& output) {
     if (in == MPI_IN_PLACE) return;
-    const auto given = static_cast<std::uint64_t>(in_elements);
-    if (in_type.dense && !range{in, given * in_type.size}.overlaps(target))
+    if (type.dense && !range{in, elements * type.size}.overlaps(output))
         p.args.src = in;
     else
-        stage_input(p, in, in_type, {{0, given}});
+        stage_input(p, in, type, {{0, elements}});
+}
+
+// Sets up a collective of equal blocks: `in_blocks` blocks on the input side, and one for each rank
+// on the output side.
+template<class Count>
+reason equal_blocks(prepared_call& p, const comm_info& info, ucg_coll_t collective,
+                    std::uint32_t in_blocks, const void* in, Count in_count, MPI_Datatype in_type,
+                    void* out, Count out_count, MPI_Datatype out_type) {
+    const bool in_place = in == MPI_IN_PLACE;
+    if (out_type == MPI_DATATYPE_NULL || (!in_place && in_type == MPI_DATATYPE_NULL))
+        return reason::arguments;
+    const layout target = layout_of(out_type), source = in_place ? target : layout_of(in_type);
+    if (!fits(out_count, info.size, target.size) ||
+        (!in_place && !fits(in_count, in_blocks, source.size)))
+        return reason::arguments;
+    begin(p, collective, in_place);
+    const auto elements = static_cast<std::uint64_t>(out_count);
+    p.args.count = elements * target.size;
+    range output;
+    if (target.dense) {
+        p.args.dst = out;
+        output = {out, p.args.count * info.size};
+    } else {
+        stage_output(p, out, target, equal_pieces(info.size, elements, target.extent));
+    }
+    set_input(p, in, in_place ? 0 : static_cast<std::uint64_t>(in_count) * in_blocks, source,
+              output);
+    if (!in_place || !p.out) return reason::none;
+    p.first_input = in_blocks == 1 ? info.rank : 0;
+    p.inputs = in_blocks;
+    return reason::none;
+}
+
+// Sets the output of a block from each rank. Returns its memory; nothing if it is staged.
+template<class Count, class Place>
+range set_output(prepared_call& p, void* out, const blocks_of<Count, Place>& blocks,
+                 std::uint32_t size, const layout& type) {
+    auto pieces = pieces_of(blocks, size, type.extent);
+    set_counts(p.blocks.dst_counts, pieces, type.size);
+    if (!type.dense) {
+        stage_output(p, out, type, std::move(pieces));
+        return {};
+    }
+    std::ptrdiff_t low = 0;
+    const range whole = range_of(out, pieces, type.size, low);
+    set_places(p.blocks.dst_displs, pieces, low);
+    p.args.dst = const_cast<void*>(whole.begin);
+    return whole;
 }
 
 // Sets up a reduction that MPI defines for a built-in type, of `blocks` times `count` elements. Its
@@ -194,39 +231,15 @@ reason describe_bcast(prepared_call& p, const comm_info& info, void* buffer, Cou
 template<class Count>
 reason describe_allgather(prepared_call& p, const comm_info& info, const void* in, Count in_count,
                           MPI_Datatype in_type, void* out, Count out_count, MPI_Datatype out_type) {
-    const bool in_place = in == MPI_IN_PLACE;
-    if (out_type == MPI_DATATYPE_NULL || (!in_place && in_type == MPI_DATATYPE_NULL))
-        return reason::arguments;
-    const layout target = layout_of(out_type), source = in_place ? target : layout_of(in_type);
-    if (!fits(out_count, info.size, target.size) || (!in_place && !fits(in_count, 1, source.size)))
-        return reason::arguments;
-    describing::begin(p, UCG_COLL_ALLGATHER, in_place);
-    p.args.count = static_cast<std::uint64_t>(out_count) * target.size;
-    describing::sides(p, in, in_count, source, out, info.size, out_count, target);
-    if (in_place && p.out) {
-        p.first_input = info.rank;
-        p.inputs = 1;
-    }
-    return reason::none;
+    return describing::equal_blocks(p, info, UCG_COLL_ALLGATHER, 1, in, in_count, in_type, out,
+                                    out_count, out_type);
 }
 
 template<class Count>
 reason describe_alltoall(prepared_call& p, const comm_info& info, const void* in, Count in_count,
                          MPI_Datatype in_type, void* out, Count out_count, MPI_Datatype out_type) {
-    const bool in_place = in == MPI_IN_PLACE;
-    if (out_type == MPI_DATATYPE_NULL || (!in_place && in_type == MPI_DATATYPE_NULL))
-        return reason::arguments;
-    const layout target = layout_of(out_type), source = in_place ? target : layout_of(in_type);
-    if (!fits(out_count, info.size, target.size) ||
-        (!in_place && !fits(in_count, info.size, source.size)))
-        return reason::arguments;
-    describing::begin(p, UCG_COLL_ALLTOALL, in_place);
-    p.args.count = static_cast<std::uint64_t>(out_count) * target.size;
-    using wide = std::uint64_t;
-    describing::sides<wide>(p, in, in_place ? 0 : static_cast<wide>(in_count) * info.size, source,
-                            out, info.size, static_cast<wide>(out_count), target);
-    if (in_place && p.out) p.inputs = info.size;
-    return reason::none;
+    return describing::equal_blocks(p, info, UCG_COLL_ALLTOALL, info.size, in, in_count, in_type,
+                                    out, out_count, out_type);
 }
 
 template<class Count, class Place>
@@ -242,27 +255,12 @@ reason describe_allgatherv(prepared_call& p, const comm_info& info, const void* 
         (!in_place && !fits(in_count, 1, source.size)))
         return reason::arguments;
     describing::begin(p, UCG_COLL_ALLGATHERV, in_place);
-    auto pieces = describing::pieces_of(out_blocks, info.size, target.extent);
-    describing::set_counts(p.blocks.dst_counts, pieces, target.size);
-    describing::range whole;
-    if (target.dense) {
-        std::ptrdiff_t low = 0;
-        whole = describing::range_of(out, pieces, target.size, low);
-        describing::set_places(p.blocks.dst_displs, pieces, low);
-        p.args.dst = const_cast<void*>(whole.begin);
-    } else {
-        describing::stage_output(p, out, target, std::move(pieces));
+    const describing::range output = describing::set_output(p, out, out_blocks, info.size, target);
+    if (in_place && p.out) {
         p.first_input = info.rank;
-        p.inputs = in_place ? 1 : 0;
+        p.inputs = 1;
     }
-    if (in_place) return reason::none;
-    const auto elements = static_cast<std::uint64_t>(in_count);
-    if (source.dense && !describing::range{in, elements * source.size}.overlaps(whole)) {
-        p.args.src = in;
-    } else {
-        p.first_input = 0;
-        describing::stage_input(p, in, source, {{0, elements}});
-    }
+    describing::set_input(p, in, static_cast<std::uint64_t>(in_count), source, output);
     return reason::none;
 }
 
@@ -281,24 +279,17 @@ reason describe_alltoallv(prepared_call& p, const comm_info& info, const void* i
         (!in_place && !fit(in_counts, in_places, info.size, source.size)))
         return reason::arguments;
     describing::begin(p, UCG_COLL_ALLTOALLV, in_place);
-    auto pieces = describing::pieces_of(out_blocks, info.size, target.extent);
-    describing::set_counts(p.blocks.dst_counts, pieces, target.size);
-    describing::range whole;
-    std::ptrdiff_t low = 0;
-    if (target.dense) {
-        whole = describing::range_of(out, pieces, target.size, low);
-        describing::set_places(p.blocks.dst_displs, pieces, low);
-        p.args.dst = const_cast<void*>(whole.begin);
-    } else {
-        describing::stage_output(p, out, target, std::move(pieces));
-        p.inputs = in_place ? info.size : 0;
+    const describing::range output = describing::set_output(p, out, out_blocks, info.size, target);
+    if (in_place) {
+        if (p.out) p.inputs = info.size;
+        return reason::none;
     }
-    if (in_place) return reason::none;
-    pieces = describing::pieces_of(in_blocks, info.size, source.extent);
+    auto pieces = describing::pieces_of(in_blocks, info.size, source.extent);
     describing::set_counts(p.blocks.src_counts, pieces, source.size);
     if (source.dense) {
+        std::ptrdiff_t low = 0;
         const describing::range from = describing::range_of(in, pieces, source.size, low);
-        if (!from.overlaps(whole)) {
+        if (!from.overlaps(output)) {
             describing::set_places(p.blocks.src_displs, pieces, low);
             p.args.src = from.begin;
             return reason::none;

@@ -29,15 +29,7 @@ int finish_both(MPI_Request out, MPI_Request in, MPI_Status* status) {
 
 // `blocking` calls MPI's own function, which serves if no ucg operation is active.
 template<class Blocking, class Begin>
-int send_with(const Blocking& blocking, const Begin& begin) {
-    if (is_pass_through()) return blocking();
-    MPI_Request request = MPI_REQUEST_NULL;
-    const int status = begin(&request);
-    return status == MPI_SUCCESS ? finish(request, MPI_STATUS_IGNORE) : status;
-}
-
-template<class Blocking, class Begin>
-int receive_with(MPI_Status* status, const Blocking& blocking, const Begin& begin) {
+int run_with(MPI_Status* status, const Blocking& blocking, const Begin& begin) {
     if (is_pass_through()) return blocking();
     MPI_Request request = MPI_REQUEST_NULL;
     const int begun = begin(&request);
@@ -82,32 +74,25 @@ int replace_with(const void* data, MPI_Count count, MPI_Datatype type, const Blo
 
 }  // namespace
 
+// Defines a blocking send that BEGIN is the non-blocking form of.
+#define UCG_MPI_SEND(NAME, BEGIN, COUNT)                                                      \
+    int MPI_##NAME(const void* data, COUNT count, MPI_Datatype type, int to, int tag,         \
+                   MPI_Comm comm) {                                                           \
+        return run_with(                                                                      \
+            MPI_STATUS_IGNORE, [&] { return PMPI_##NAME(data, count, type, to, tag, comm); }, \
+            [&](MPI_Request* request) {                                                       \
+                return PMPI_##BEGIN(data, count, type, to, tag, comm, request);               \
+            });                                                                               \
+    }
+
 // Defines the functions with counts of a type; their names end with END.
 #define UCG_MPI_MESSAGES(END, COUNT)                                                               \
-    int MPI_Send##END(const void* data, COUNT count, MPI_Datatype type, int to, int tag,           \
-                      MPI_Comm comm) {                                                             \
-        return send_with([&] { return PMPI_Send##END(data, count, type, to, tag, comm); },         \
-                         [&](MPI_Request* request) {                                               \
-                             return PMPI_Isend##END(data, count, type, to, tag, comm, request);    \
-                         });                                                                       \
-    }                                                                                              \
-    int MPI_Ssend##END(const void* data, COUNT count, MPI_Datatype type, int to, int tag,          \
-                       MPI_Comm comm) {                                                            \
-        return send_with([&] { return PMPI_Ssend##END(data, count, type, to, tag, comm); },        \
-                         [&](MPI_Request* request) {                                               \
-                             return PMPI_Issend##END(data, count, type, to, tag, comm, request);   \
-                         });                                                                       \
-    }                                                                                              \
-    int MPI_Rsend##END(const void* data, COUNT count, MPI_Datatype type, int to, int tag,          \
-                       MPI_Comm comm) {                                                            \
-        return send_with([&] { return PMPI_Rsend##END(data, count, type, to, tag, comm); },        \
-                         [&](MPI_Request* request) {                                               \
-                             return PMPI_Irsend##END(data, count, type, to, tag, comm, request);   \
-                         });                                                                       \
-    }                                                                                              \
+    UCG_MPI_SEND(Send##END, Isend##END, COUNT)                                                     \
+    UCG_MPI_SEND(Ssend##END, Issend##END, COUNT)                                                   \
+    UCG_MPI_SEND(Rsend##END, Irsend##END, COUNT)                                                   \
     int MPI_Recv##END(void* data, COUNT count, MPI_Datatype type, int from, int tag,               \
                       MPI_Comm comm, MPI_Status* status) {                                         \
-        return receive_with(                                                                       \
+        return run_with(                                                                           \
             status, [&] { return PMPI_Recv##END(data, count, type, from, tag, comm, status); },    \
             [&](MPI_Request* request) {                                                            \
                 return PMPI_Irecv##END(data, count, type, from, tag, comm, request);               \
@@ -115,7 +100,7 @@ int replace_with(const void* data, MPI_Count count, MPI_Datatype type, const Blo
     }                                                                                              \
     int MPI_Mrecv##END(void* data, COUNT count, MPI_Datatype type, MPI_Message* message,           \
                        MPI_Status* status) {                                                       \
-        return receive_with(                                                                       \
+        return run_with(                                                                           \
             status, [&] { return PMPI_Mrecv##END(data, count, type, message, status); },           \
             [&](MPI_Request* request) {                                                            \
                 return PMPI_Imrecv##END(data, count, type, message, request);                      \
