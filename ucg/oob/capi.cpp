@@ -68,14 +68,19 @@ ucs_status_t return_object(ucs::result<std::unique_ptr<exchange>> made, ucg_oob_
     return UCS_OK;
 }
 
-// A caller compiled with a newer header passes more members, which are not read.
-template<class Params>
-ucs_status_t read(const char* call, const Params* params, ucg_oob_t** oob_p, Params& values) {
+// The body of a function with params: checks them, and calls make(self, values) for the exchange.
+template<class Params, class Make>
+ucs_status_t create(const char* call, Params values, const Params* params, ucg_oob_t** oob_p,
+                    const Make& make) {
     if (params == nullptr || oob_p == nullptr) return refuse(call, "params or oob_p is NULL");
+    // A caller compiled with a newer header passes more members, which are not read.
     if (params->struct_size < sizeof(Params))
         return refuse(call, "params->struct_size is not the size of the struct");
     std::memcpy(&values, params, sizeof(Params));
-    return UCS_OK;
+    rank_params self{values.rank, values.size, 0};
+    if (const ucs_status_t status = self.check(call, values.timeout); status != UCS_OK)
+        return status;
+    return ucs::boundary(oob_log, call, [&] { return return_object(make(self, values), oob_p); });
 }
 
 const char* text_or_empty(const char* text) noexcept {
@@ -87,32 +92,21 @@ const char* text_or_empty(const char* text) noexcept {
 extern "C" {
 
 ucs_status_t ucg_oob_create_tcp(const ucg_oob_tcp_params_t* params, ucg_oob_t** oob_p) {
-    constexpr const char* call = "ucg_oob_create_tcp";
-    ucg_oob_tcp_params_t values = UCG_OOB_TCP_PARAMS_INIT;
-    ucs_status_t status = read(call, params, oob_p, values);
-    if (status != UCS_OK) return status;
-    rank_params self{values.rank, values.size, 0};
-    status = self.check(call, values.timeout);
-    if (status != UCS_OK) return status;
-    return ucs::boundary(oob_log, call, [&] {
-        return return_object(
-            make_tcp(self, {text_or_empty(values.host), values.port}, text_or_empty(values.job)),
-            oob_p);
-    });
+    const ucg_oob_tcp_params_t defaults = UCG_OOB_TCP_PARAMS_INIT;
+    return create("ucg_oob_create_tcp", defaults, params, oob_p,
+                  [](const rank_params& self, const ucg_oob_tcp_params_t& values) {
+                      return make_tcp(self, {text_or_empty(values.host), values.port},
+                                      text_or_empty(values.job));
+                  });
 }
 
 ucs_status_t ucg_oob_create_directory(const ucg_oob_directory_params_t* params, ucg_oob_t** oob_p) {
-    constexpr const char* call = "ucg_oob_create_directory";
-    ucg_oob_directory_params_t values = UCG_OOB_DIRECTORY_PARAMS_INIT;
-    ucs_status_t status = read(call, params, oob_p, values);
-    if (status != UCS_OK) return status;
-    rank_params self{values.rank, values.size, 0};
-    status = self.check(call, values.timeout);
-    if (status != UCS_OK) return status;
-    return ucs::boundary(oob_log, call, [&] {
-        return return_object(
-            make_directory(self, text_or_empty(values.path), text_or_empty(values.job)), oob_p);
-    });
+    const ucg_oob_directory_params_t defaults = UCG_OOB_DIRECTORY_PARAMS_INIT;
+    return create("ucg_oob_create_directory", defaults, params, oob_p,
+                  [](const rank_params& self, const ucg_oob_directory_params_t& values) {
+                      return make_directory(self, text_or_empty(values.path),
+                                            text_or_empty(values.job));
+                  });
 }
 
 ucs_status_t ucg_oob_create_pmix(double timeout, ucg_oob_t** oob_p) {

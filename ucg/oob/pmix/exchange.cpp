@@ -15,6 +15,7 @@
 #include "ucg/oob/own_blocks.hpp"
 #include "ucg/oob/pmix/library.hpp"
 #include "ucs/security/key.hpp"
+#include "ucs/type/allocated.hpp"
 
 namespace ucg::oob {
 namespace {
@@ -68,22 +69,22 @@ struct lookup {
     std::vector<std::byte> block;
 };
 
+// Stores the block that PMIx got. Returns the final status.
+pmix_status_t read_block(pmix_status_t status, const pmix_value_t* value,
+                         std::vector<std::byte>& block) noexcept {
+    if (status != PMIX_SUCCESS) return status;
+    if (value == nullptr || value->type != PMIX_BYTE_OBJECT) return PMIX_ERR_NOT_FOUND;
+    const auto* const from = reinterpret_cast<const std::byte*>(value->data.bo.bytes);
+    return ucs::allocated([&] { block.assign(from, from + value->data.bo.size); }) ? PMIX_SUCCESS
+                                                                                   : PMIX_ERR_NOMEM;
+}
+
 void lookup_arrived(pmix_status_t status, pmix_value_t* value, void* arg) {
     const std::unique_ptr<std::shared_ptr<lookup>> request(
         static_cast<std::shared_ptr<lookup>*>(arg));
     lookup& result = **request;
     const std::lock_guard guard(result.lock);
-    if (status == PMIX_SUCCESS && (value == nullptr || value->type != PMIX_BYTE_OBJECT))
-        status = PMIX_ERR_NOT_FOUND;
-    if (status == PMIX_SUCCESS) {
-        const auto* const from = reinterpret_cast<const std::byte*>(value->data.bo.bytes);
-        try {
-            result.block.assign(from, from + value->data.bo.size);
-        } catch (const std::bad_alloc&) {
-            status = PMIX_ERR_NOMEM;
-        }
-    }
-    result.status = status;
+    result.status = read_block(status, value, result.block);
     result.is_done = true;
 }
 
@@ -102,19 +103,11 @@ void block_arrived(pmix_status_t status, pmix_value_t* value, void* arg) {
     const std::unique_ptr<block_request> request(static_cast<block_request*>(arg));
     block_replies& replies = *request->replies;
     const std::lock_guard guard(replies.lock);
-    if (status == PMIX_SUCCESS && (value == nullptr || value->type != PMIX_BYTE_OBJECT))
-        status = PMIX_ERR_NOT_FOUND;
-    if (status == PMIX_SUCCESS) {
-        const auto& bytes = value->data.bo;
-        const auto* const from = reinterpret_cast<const std::byte*>(bytes.bytes);
-        try {
-            replies.blocks[request->rank].assign(from, from + bytes.size);
-            replies.has_arrived[request->rank] = true;
-        } catch (const std::bad_alloc&) {
-            status = PMIX_ERR_NOMEM;
-        }
-    }
-    if (status != PMIX_SUCCESS) replies.error = status;
+    status = read_block(status, value, replies.blocks[request->rank]);
+    if (status == PMIX_SUCCESS)
+        replies.has_arrived[request->rank] = true;
+    else
+        replies.error = status;
     ++replies.count;
 }
 
