@@ -1,6 +1,5 @@
 // Implementation of the ucg_group_* functions.
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstring>
 

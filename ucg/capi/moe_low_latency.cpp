@@ -1,5 +1,4 @@
 // Requests of low-latency MoE, and ucg_moe_slots_h.
-#include <algorithm>
 
 #include "ucg/capi/moe_handles.hpp"
 #include "ucg/capi/moe_tensor.hpp"

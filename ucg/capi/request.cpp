@@ -1,6 +1,5 @@
 // Implementation of the ucg_request_* functions.
 #include <algorithm>
-#include <cstring>
 
 #include "ucg/capi/handles.hpp"
 #include "ucg/core/collective_request.hpp"

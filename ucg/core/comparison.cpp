@@ -1,6 +1,5 @@
 #include "ucg/core/comparison.hpp"
 
-#include <fmt/format.h>
 #include <ucg/api/ucg.h>
 
 #include <algorithm>

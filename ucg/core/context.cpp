@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <sched.h>
 
-#include <memory>
 #include <new>
 #include <span>
 #include <string>

@@ -1,7 +1,6 @@
 #include "ucg/net/ucp_fabric.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 #include "ucg/net/late_messages.hpp"

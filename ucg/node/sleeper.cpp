@@ -2,11 +2,9 @@
 
 #include <linux/futex.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <climits>
-#include <cstdint>
 #include <ctime>
 
 #include "ucs/arch/fence.hpp"

@@ -5,8 +5,6 @@
 #include <cstring>
 #include <limits>
 
-#include "ucg/reduce/types.hpp"
-
 namespace ucg::reference {
 namespace {
 

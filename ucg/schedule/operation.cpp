@@ -4,7 +4,6 @@
 #include <bit>
 #include <iterator>
 #include <new>
-#include <utility>
 
 #include "ucg/schedule/algorithm.hpp"
 #include "ucs/log/boundary.hpp"

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "ucg/node/sleeper.hpp"
 #include "ucg/schedule/log.hpp"
 
 namespace ucg::node {

@@ -3,9 +3,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
-#include <utility>
 
 #include "ucs/random/random_bytes.hpp"
 

@@ -4,7 +4,6 @@
 #include <cstring>
 #include <utility>
 
-#include "ucg/node/memory/layout.hpp"
 #include "ucg/node/sleeper.hpp"
 #include "ucg/schedule/log.hpp"
 #include "ucs/descriptor/descriptor_budget.hpp"

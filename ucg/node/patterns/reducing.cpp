@@ -1,7 +1,6 @@
 #include "ucg/node/patterns/reducing.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 namespace ucg::node {

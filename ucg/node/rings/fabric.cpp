@@ -1,7 +1,6 @@
 #include "ucg/node/rings/fabric.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <new>
 
 #include "ucg/node/memory/layout.hpp"
