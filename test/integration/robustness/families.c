@@ -22,14 +22,44 @@ struct flight {
     unsigned char* buffer; /* NULL: none */
 };
 
+enum kind {
+    tag,
+    tag_sync,
+    am,
+    get,
+    put,
+    direct_put,
+    post,
+    fetch,
+    stream,
+    stream_recv,
+    flush,
+    flush_worker
+};
+
+enum { family_count = 14 };
 static struct family {
     const char* name;
+    enum kind kind;
     size_t length;
-    ucs_status_ptr_t (*start)(ucp_ep_h to, const struct family* family, unsigned char* buffer,
-                              const ucp_request_param_t* param);
     unsigned started, at_once, pending, failed, succeeded;
     ucs_status_t error; /* the last one */
-} families[];
+} families[family_count] = {
+    {.name = "tag_eager", .kind = tag, .length = small},
+    {.name = "tag_sync", .kind = tag_sync, .length = small},
+    {.name = "tag_rndv", .kind = tag, .length = own_length},
+    {.name = "am_eager", .kind = am, .length = small},
+    {.name = "am_rndv", .kind = am, .length = own_length},
+    {.name = "get", .kind = get, .length = own_length},
+    {.name = "put", .kind = put, .length = own_length},
+    {.name = "post", .kind = post, .length = small},
+    {.name = "fetch", .kind = fetch, .length = small},
+    {.name = "direct_put", .kind = direct_put, .length = small},
+    {.name = "stream", .kind = stream, .length = own_length},
+    {.name = "stream_recv", .kind = stream_recv, .length = small},
+    {.name = "flush", .kind = flush},
+    {.name = "flush_worker", .kind = flush_worker},
+};
 
 static void ended(struct flight* which, void* request, ucs_status_t status) {
     struct family* family = which->family;
@@ -54,103 +84,46 @@ static void streamed(void* request, ucs_status_t status, size_t length, void* ar
     ended(argument, request, status);
 }
 
-static ucs_status_ptr_t tag(ucp_ep_h to, const struct family* family, unsigned char* buffer,
-                            const ucp_request_param_t* param) {
-    return ucp_tag_send_nbx(to, buffer, family->length, 1000, param);
+static ucs_status_ptr_t start(ucp_ep_h to, const struct family* family, unsigned char* buffer,
+                              ucp_request_param_t* param) {
+    const size_t length = family->length;
+    const uint64_t address = peer_memory[0].address;
+    const ucp_rkey_h key = peer_memory[0].key;
+    size_t received = 0;
+    switch (family->kind) {
+        case tag:
+            return ucp_tag_send_nbx(to, buffer, length, 1000, param);
+        case tag_sync:
+            return ucp_tag_send_sync_nbx(to, buffer, length, 1001, param);
+        case am:
+            return ucp_am_send_nbx(to, am_id, "header", 6, buffer, length, param);
+        case get:
+            return ucp_get_nbx(to, buffer, length, address, key, param);
+        case put:
+            return ucp_put_nbx(to, buffer, length, address, key, param);
+        case direct_put:
+            return ucp_put_nbx(to, buffer, length, peer_memory[1].address, peer_memory[1].key,
+                               param);
+        case fetch:
+            param->op_attr_mask |= UCP_OP_ATTR_FIELD_REPLY_BUFFER;
+            param->reply_buffer = buffer + 8;
+            __attribute__((fallthrough));
+        case post:
+            param->op_attr_mask |= UCP_OP_ATTR_FIELD_DATATYPE;
+            param->datatype = ucp_dt_make_contig(8);
+            return ucp_atomic_op_nbx(to, UCP_ATOMIC_OP_ADD, buffer, 1, address, key, param);
+        case stream:
+            return ucp_stream_send_nbx(to, buffer, length, param);
+        case stream_recv:
+            param->cb.recv_stream = streamed;
+            return ucp_stream_recv_nbx(to, buffer, length, &received, param);
+        case flush:
+            return ucp_ep_flush_nbx(to, param);
+        case flush_worker:
+            return ucp_worker_flush_nbx(worker, param);
+    }
+    return UCS_STATUS_PTR(UCS_ERR_INVALID_PARAM);
 }
-
-static ucs_status_ptr_t tag_sync(ucp_ep_h to, const struct family* family, unsigned char* buffer,
-                                 const ucp_request_param_t* param) {
-    return ucp_tag_send_sync_nbx(to, buffer, family->length, 1001, param);
-}
-
-static ucs_status_ptr_t am(ucp_ep_h to, const struct family* family, unsigned char* buffer,
-                           const ucp_request_param_t* param) {
-    return ucp_am_send_nbx(to, am_id, "header", 6, buffer, family->length, param);
-}
-
-static ucs_status_ptr_t put(ucp_ep_h to, const struct family* family, unsigned char* buffer,
-                            const ucp_request_param_t* param) {
-    return ucp_put_nbx(to, buffer, family->length, peer_memory[0].address, peer_memory[0].key,
-                       param);
-}
-
-static ucs_status_ptr_t get(ucp_ep_h to, const struct family* family, unsigned char* buffer,
-                            const ucp_request_param_t* param) {
-    return ucp_get_nbx(to, buffer, family->length, peer_memory[0].address, peer_memory[0].key,
-                       param);
-}
-
-static ucs_status_ptr_t add_one(ucp_ep_h to, unsigned char* buffer, ucp_request_param_t param) {
-    param.op_attr_mask |= UCP_OP_ATTR_FIELD_DATATYPE;
-    param.datatype = ucp_dt_make_contig(8);
-    return ucp_atomic_op_nbx(to, UCP_ATOMIC_OP_ADD, buffer, 1, peer_memory[0].address,
-                             peer_memory[0].key, &param);
-}
-
-static ucs_status_ptr_t post(ucp_ep_h to, const struct family* family, unsigned char* buffer,
-                             const ucp_request_param_t* param) {
-    (void)family;
-    return add_one(to, buffer, *param);
-}
-
-static ucs_status_ptr_t fetch(ucp_ep_h to, const struct family* family, unsigned char* buffer,
-                              const ucp_request_param_t* param) {
-    ucp_request_param_t fetching = *param;
-    fetching.op_attr_mask |= UCP_OP_ATTR_FIELD_REPLY_BUFFER;
-    fetching.reply_buffer = buffer + 8;
-    (void)family;
-    return add_one(to, buffer, fetching);
-}
-
-static ucs_status_ptr_t direct_put(ucp_ep_h to, const struct family* family, unsigned char* buffer,
-                                   const ucp_request_param_t* param) {
-    return ucp_put_nbx(to, buffer, family->length, peer_memory[1].address, peer_memory[1].key,
-                       param);
-}
-
-static ucs_status_ptr_t stream(ucp_ep_h to, const struct family* family, unsigned char* buffer,
-                               const ucp_request_param_t* param) {
-    return ucp_stream_send_nbx(to, buffer, family->length, param);
-}
-
-static ucs_status_ptr_t stream_recv(ucp_ep_h to, const struct family* family, unsigned char* buffer,
-                                    const ucp_request_param_t* param) {
-    ucp_request_param_t receive = *param;
-    size_t length = 0;
-    receive.cb.recv_stream = streamed;
-    return ucp_stream_recv_nbx(to, buffer, family->length, &length, &receive);
-}
-
-static ucs_status_ptr_t flush(ucp_ep_h to, const struct family* family, unsigned char* buffer,
-                              const ucp_request_param_t* param) {
-    (void)family, (void)buffer;
-    return ucp_ep_flush_nbx(to, param);
-}
-
-static ucs_status_ptr_t flush_worker(ucp_ep_h to, const struct family* family,
-                                     unsigned char* buffer, const ucp_request_param_t* param) {
-    (void)to, (void)family, (void)buffer;
-    return ucp_worker_flush_nbx(worker, param);
-}
-
-enum { family_count = 14 };
-static struct family families[family_count] = {
-    {.name = "tag_eager", .length = small, .start = tag},
-    {.name = "tag_sync", .length = small, .start = tag_sync},
-    {.name = "tag_rndv", .length = own_length, .start = tag},
-    {.name = "am_eager", .length = small, .start = am},
-    {.name = "am_rndv", .length = own_length, .start = am},
-    {.name = "get", .length = own_length, .start = get},
-    {.name = "put", .length = own_length, .start = put},
-    {.name = "post", .length = small, .start = post},
-    {.name = "fetch", .length = small, .start = fetch},
-    {.name = "direct_put", .length = small, .start = direct_put},
-    {.name = "stream", .length = own_length, .start = stream},
-    {.name = "stream_recv", .length = small, .start = stream_recv},
-    {.name = "flush", .start = flush},
-    {.name = "flush_worker", .start = flush_worker},
-};
 
 static void start_one(ucp_ep_h to, struct family* family) {
     struct flight* fresh = malloc(sizeof(*fresh));
@@ -162,7 +135,7 @@ static void start_one(ucp_ep_h to, struct family* family) {
     param.user_data = fresh;
     ++family->started;
     ++family->pending;
-    const ucs_status_ptr_t result = family->start(to, family, fresh->buffer, &param);
+    const ucs_status_ptr_t result = start(to, family, fresh->buffer, &param);
     if (UCS_PTR_IS_PTR(result)) return;
     --family->pending;
     if (result == NULL) {
