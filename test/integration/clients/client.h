@@ -98,6 +98,7 @@ static inline ucs_status_t finish(ucs_status_ptr_t started) {
 }
 
 static const ucp_request_param_t no_param = {.op_attr_mask = 0};
+static const ucp_tag_t all_bits = ~(ucp_tag_t)0;
 
 static inline ucp_ep_h ep_new(const struct side* from, const ucp_address_t* to) {
     const ucp_ep_params_t params = {.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS, .address = to};
@@ -118,6 +119,12 @@ static inline ucp_ep_h ep_between(const struct side* from, const struct side* to
 
 static inline void ep_close(ucp_ep_h ep) {
     OK(finish(ucp_ep_close_nbx(ep, &no_param)));
+}
+
+static inline void ep_close_now(ucp_ep_h ep) {
+    const ucp_request_param_t force = {.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS,
+                                       .flags = UCP_EP_CLOSE_FLAG_FORCE};
+    OK(finish(ucp_ep_close_nbx(ep, &force)));
 }
 
 /* Sizes around the changes of protocol. */

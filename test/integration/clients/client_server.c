@@ -6,7 +6,6 @@
 #include "pair.h"
 
 enum { to_server = 1, to_client = 2 };
-static const ucp_tag_t all_bits = ~(ucp_tag_t)0;
 static unsigned char out[largest], in[largest];
 
 struct error_calls {
@@ -60,12 +59,6 @@ static void answer(const struct side* side, ucp_ep_h ep) {
     }
 }
 
-static void close_now(ucp_ep_h ep) {
-    const ucp_request_param_t force = {.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS,
-                                       .flags = UCP_EP_CLOSE_FLAG_FORCE};
-    OK(finish(ucp_ep_close_nbx(ep, &force)));
-}
-
 static ucp_ep_h reach(const struct side* side, unsigned port, struct error_calls* error_calls) {
     const struct sockaddr_in server = loopback(port);
     const ucp_ep_params_t params = {
@@ -102,7 +95,7 @@ static void be_client(const struct pair* between) {
         progress();
     CHECK(error_calls.calls == 1 && error_calls.status == UCS_ERR_REJECTED, "%s",
           ucs_status_string(error_calls.status));
-    close_now(ep);
+    ep_close_now(ep);
     pair_meet(between);
     side_free(&side);
 }
@@ -149,7 +142,7 @@ static void be_server(const struct pair* between) {
         progress();
     CHECK(error_calls.calls == 1 && error_calls.status == UCS_ERR_CONNECTION_RESET, "%s",
           ucs_status_string(error_calls.status));
-    close_now(ep);
+    ep_close_now(ep);
     pair_read(between, &says_client, sizeof(says_client));
     CHECK(of_client == says_client, "port %u is %u to the client", of_client, says_client);
     pair_meet(between);

@@ -22,36 +22,23 @@ static void on_error(void* arg, ucp_ep_h ep, ucs_status_t status) {
 }
 
 static ucp_ep_h watched_ep(const struct side* from, const struct pair* between) {
-    static char address[4096];
-    uint64_t length;
-    pair_read(between, &length, sizeof(length));
-    CHECK(length <= sizeof(address), "%lu bytes", (unsigned long)length);
-    pair_read(between, address, length);
+    void* const address = pair_read_sized(between);
     const ucp_ep_params_t params = {.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS |
                                                   UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
                                                   UCP_EP_PARAM_FIELD_ERR_HANDLER,
-                                    .address = (const ucp_address_t*)address,
+                                    .address = address,
                                     .err_mode = UCP_ERR_HANDLING_MODE_PEER,
                                     .err_handler = {on_error, &error_calls}};
     ucp_ep_h made;
     OK(ucp_ep_create(from->worker, &params, &made));
+    free(address);
     return made;
-}
-
-static void show_address(const struct side* side, const struct pair* between) {
-    ucp_address_t* address;
-    size_t length;
-    OK(ucp_worker_get_address(side->worker, &address, &length));
-    const uint64_t told_length = length;
-    pair_write(between, &told_length, sizeof(told_length));
-    pair_write(between, address, length);
-    ucp_worker_release_address(side->worker, address);
 }
 
 /* Replies to one message, reports that, and lives until it is killed. */
 static void live(const struct side* side, const struct pair* between) {
     const ucp_ep_h back = watched_ep(side, between);
-    OK(finish(ucp_tag_recv_nbx(side->worker, in, 8, 1, ~(ucp_tag_t)0, &no_param)));
+    OK(finish(ucp_tag_recv_nbx(side->worker, in, 8, 1, all_bits, &no_param)));
     OK(finish(ucp_tag_send_nbx(back, in, 8, 2, &no_param)));
     pair_meet(between);
     for (;;)
@@ -71,12 +58,12 @@ int main(void) {
     const struct pair between = pair_new();
     client_begin("death");
     const struct side side = side_new(UCP_FEATURE_TAG | UCP_FEATURE_STREAM);
-    show_address(&side, &between);
+    pair_write_address(&between, &side);
     if (between.child == 0) live(&side, &between);
 
     const ucp_ep_h ep = watched_ep(&side, &between);
     OK(finish(ucp_tag_send_nbx(ep, out, 8, 1, &no_param)));
-    OK(finish(ucp_tag_recv_nbx(side.worker, in, 8, 2, ~(ucp_tag_t)0, &no_param)));
+    OK(finish(ucp_tag_recv_nbx(side.worker, in, 8, 2, all_bits, &no_param)));
     pair_meet(&between);
 
     /* The peer receives none of these, so each waits for it. */
@@ -106,9 +93,7 @@ int main(void) {
         finish(sends[i]); /* each must end */
     const ucs_status_t late = finish(ucp_tag_send_nbx(ep, out, 8, waits, &no_param));
     CHECK(late < 0, "a send to the dead: %s", ucs_status_string(late));
-    const ucp_request_param_t force = {.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS,
-                                       .flags = UCP_EP_CLOSE_FLAG_FORCE};
-    OK(finish(ucp_ep_close_nbx(ep, &force)));
+    ep_close_now(ep);
     for (unsigned i = 0; i < 1000; ++i)
         progress();
     CHECK(error_calls.calls == 1, "%u error callbacks", error_calls.calls);

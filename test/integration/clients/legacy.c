@@ -2,7 +2,6 @@
  * functions. */
 #include "memory.h"
 
-static const ucp_tag_t all_bits = ~(ucp_tag_t)0;
 static unsigned char out[largest], in[largest];
 static unsigned sent, received, taken_count;
 static size_t received_length;

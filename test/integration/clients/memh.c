@@ -21,11 +21,6 @@ static unsigned char* bytes_of(ucp_mem_h which) {
     return attr.address;
 }
 
-static void show(const struct pair* between, const void* packed, uint64_t length) {
-    pair_write(between, &length, sizeof(length));
-    pair_write(between, packed, length);
-}
-
 static void export(const struct side* side, const struct pair* between) {
     const ucp_memh_pack_params_t params = {.field_mask = UCP_MEMH_PACK_PARAM_FIELD_FLAGS,
                                            .flags = UCP_MEMH_PACK_FLAG_EXPORT},
@@ -36,7 +31,7 @@ static void export(const struct side* side, const struct pair* between) {
     size_t length;
     fill(bytes, extent, 1);
     OK(ucp_memh_pack(made, &params, &packed, &length));
-    show(between, packed, length);
+    pair_write_sized(between, packed, length);
     ucp_memh_buffer_release(packed, NULL);
     pair_meet(between); /* the peer has imported the handle, read and written */
     check_filled(bytes, extent, 2);
@@ -57,15 +52,12 @@ static void export(const struct side* side, const struct pair* between) {
 }
 
 static void import(const struct side* side, const struct pair* between) {
-    static char packed[4096];
-    uint64_t length;
-    pair_read(between, &length, sizeof(length));
-    CHECK(length <= sizeof(packed), "%lu bytes", (unsigned long)length);
-    pair_read(between, packed, length);
+    void* const packed = pair_read_sized(between);
     const ucp_mem_map_params_t params = {.field_mask = UCP_MEM_MAP_PARAM_FIELD_EXPORTED_MEMH_BUFFER,
                                          .exported_memh_buffer = packed};
     ucp_mem_h imported;
     OK(ucp_mem_map(side->context, &params, &imported));
+    free(packed);
     unsigned char* const bytes = bytes_of(imported);
     check_filled(bytes, extent, 1);
     fill(bytes, extent, 2);

@@ -37,6 +37,29 @@ static inline void pair_read(const struct pair* between, void* data, size_t leng
     }
 }
 
+/* Bytes with their length before them. The reader must free its copy. */
+static inline void pair_write_sized(const struct pair* between, const void* data, size_t length) {
+    pair_write(between, &length, sizeof(length));
+    pair_write(between, data, length);
+}
+
+static inline void* pair_read_sized(const struct pair* between) {
+    size_t length;
+    pair_read(between, &length, sizeof(length));
+    void* const data = malloc(length);
+    CHECK(data != NULL, "no memory");
+    pair_read(between, data, length);
+    return data;
+}
+
+static inline void pair_write_address(const struct pair* between, const struct side* side) {
+    ucp_address_t* address;
+    size_t length;
+    OK(ucp_worker_get_address(side->worker, &address, &length));
+    pair_write_sized(between, address, length);
+    ucp_worker_release_address(side->worker, address);
+}
+
 /* Waits until both processes have arrived. Each makes progress meanwhile, because the other one
  * may need it. */
 static inline void pair_meet(const struct pair* between) {

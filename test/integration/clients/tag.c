@@ -3,7 +3,6 @@
 #include "client.h"
 
 enum { plain = 1, answered, other, cut, described };
-static const ucp_tag_t all_bits = ~(ucp_tag_t)0;
 static unsigned char out[largest], in[largest];
 
 static void count_send(void* request, ucs_status_t status, void* count) {

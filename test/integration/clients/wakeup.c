@@ -9,7 +9,6 @@ enum {
     tag = 1,
     sleep_limit = 30000 /* milliseconds; expires only if no wakeup comes */
 };
-static const ucp_tag_t all_bits = ~(ucp_tag_t)0;
 static unsigned char out[largest], in[largest];
 
 /* Makes progress, and sleeps if there was nothing to do: in poll() on the descriptor, or in
@@ -69,16 +68,8 @@ static void signals(const struct side* side, int descriptor) {
 
 /* Exchanges worker addresses through the pipes, and makes an endpoint to the other process. */
 static ucp_ep_h connect_to(const struct pair* between, const struct side* side) {
-    ucp_address_t* address;
-    size_t length, length_there;
-    OK(ucp_worker_get_address(side->worker, &address, &length));
-    pair_write(between, &length, sizeof(length));
-    pair_write(between, address, length);
-    ucp_worker_release_address(side->worker, address);
-    pair_read(between, &length_there, sizeof(length_there));
-    void* peer_address = malloc(length_there);
-    CHECK(peer_address != NULL, "no memory");
-    pair_read(between, peer_address, length_there);
+    pair_write_address(between, side);
+    void* const peer_address = pair_read_sized(between);
     const ucp_ep_h made = ep_new(side, peer_address);
     free(peer_address);
     return made;
