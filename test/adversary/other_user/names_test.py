@@ -27,8 +27,7 @@ class Successors(Case):
 
     def deceive(self, tls, impostor_user, sender_user=VICTIM, with_ports=False):
         with Peer(tls, as_user(sender_user)) as sender, Peer(tls, as_user(VICTIM)) as gone:
-            sender.init()
-            gone.init()
+            init(sender, gone)
             names = abstract_names(gone.pid, "hawser-posix-")
             ports = tcp_ports(gone.pid)
             self.assertEqual(len(names), 1)

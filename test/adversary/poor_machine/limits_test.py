@@ -37,8 +37,7 @@ class AtStart(PoorCase):
     def test_memory_files_are_under_the_limit_of_file_sizes(self):
         """Shared memory cannot be used, the log has the reason, and messages go over tcp."""
         with Peer("all", limited("FSIZE", 65536)) as poor, Peer("all") as other:
-            self.assertTrue(self.begin(poor))
-            self.assertTrue(self.begin(other))
+            self.assertTrue(self.begin(poor) and self.begin(other))
             self.assertTrue(self.connect(poor, other))
             self.assertTrue(self.talk(poor, other), poor.log() + other.log())
             self.assertTrue(any("tcp" in lane for lane in poor.lanes(0)), poor.lanes(0))
@@ -51,8 +50,7 @@ class AtStart(PoorCase):
 class WhileRunning(PoorCase):
     def lowered(self, tls, name, value, after_traffic):
         with Peer(tls) as poor, Peer(tls) as other:
-            self.assertTrue(self.begin(poor))
-            self.assertTrue(self.begin(other))
+            self.assertTrue(self.begin(poor) and self.begin(other))
             if after_traffic:
                 self.assertTrue(self.connect(poor, other))
                 self.assertTrue(self.talk(poor, other, sizes=(8,)))
@@ -77,8 +75,7 @@ class WhileRunning(PoorCase):
     def test_file_sizes_after_the_start(self):
         """New rings in shared memory cannot be made, so connections use tcp."""
         with Peer("all") as poor, Peer("all") as other:
-            self.assertTrue(self.begin(poor))
-            self.assertTrue(self.begin(other))
+            self.assertTrue(self.begin(poor) and self.begin(other))
             lower(poor.pid, "FSIZE", 65536)
             self.assertTrue(self.connect(poor, other))
             self.assertTrue(self.talk(poor, other), poor.log() + other.log())

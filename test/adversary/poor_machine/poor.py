@@ -99,6 +99,12 @@ class PoorCase(Case):
                         return False
         return True
 
+    def all_well(self, one, other):
+        """Both begin, connect, receive all messages and end."""
+        self.assertTrue(self.begin(one) and self.begin(other))
+        self.assertTrue(self.connect(one, other) and self.talk(one, other), one.log() + other.log())
+        self.end(one, other)
+
     def gets_through(self, peer, partner, channel):
         """Returns True if all messages of the channel arrive. Otherwise one side must have logged a reason."""
         turns = 0

@@ -8,7 +8,7 @@ import stat
 import subprocess
 import tempfile
 
-from harness import PEER, Peer
+from harness import PEER, Peer, both_ways
 from poor import PoorCase
 
 PAUSE = float(os.environ.get("POOR_MACHINE_PAUSE", "1.5"))  # seconds
@@ -59,9 +59,7 @@ class FullDisk(PoorCase):
             for tls in ("sm,self", "tcp,self"):
                 with self.subTest(tls=tls), Peer(tls, wrap, XDG_CACHE_HOME=folder) as one, \
                         Peer(tls, wrap, XDG_CACHE_HOME=folder) as other:
-                    self.assertTrue(self.begin(one) and self.begin(other))
-                    self.assertTrue(self.connect(one, other) and self.talk(one, other))
-                    self.end(one, other)
+                    self.all_well(one, other)
                     self.assertEqual(one.log() + other.log(), "")
 
 
@@ -143,9 +141,7 @@ class Rights(PoorCase):
         wrap = ("setpriv", "--bounding-set=-all", "--inh-caps=-all", "--no-new-privs", "--")
         for tls in ("all", "sm,self", "tcp,self"):
             with self.subTest(tls=tls), Peer(tls, wrap) as one, Peer(tls, wrap) as other:
-                self.assertTrue(self.begin(one) and self.begin(other))
-                self.assertTrue(self.connect(one, other) and self.talk(one, other), one.log() + other.log())
-                self.end(one, other)
+                self.all_well(one, other)
 
     def test_as_a_user_without_a_home(self):
         if os.geteuid() != 0:
@@ -156,9 +152,7 @@ class Rights(PoorCase):
         for tls in ("all", "sm,self", "tcp,self"):
             with self.subTest(tls=tls), Peer(tls, wrap, HOME="/nonexistent") as one, \
                     Peer(tls, wrap, HOME="/nonexistent") as other:
-                self.assertTrue(self.begin(one) and self.begin(other))
-                self.assertTrue(self.connect(one, other) and self.talk(one, other), one.log() + other.log())
-                self.end(one, other)
+                self.all_well(one, other)
 
 
 class ControlGroup(PoorCase):
@@ -180,18 +174,14 @@ class ControlGroup(PoorCase):
         wrap = self.limited("pids", "pids.max", "pids.max", 1)
         for tls in ("sm,self", "tcp,self"):
             with self.subTest(tls=tls), Peer(tls, wrap) as poor, Peer(tls) as other:
-                self.assertTrue(self.begin(poor) and self.begin(other))
-                self.assertTrue(self.connect(poor, other) and self.talk(poor, other))
-                self.end(poor, other)
+                self.all_well(poor, other)
 
     def test_memory(self):
         """Just enough memory: the kernel reclaims pages and kills nothing."""
         wrap = self.limited("memory", "memory.max", "memory.limit_in_bytes", 64 << 20)
         for tls in ("sm,self", "tcp,self"):
             with self.subTest(tls=tls), Peer(tls, wrap) as poor, Peer(tls) as other:
-                self.assertTrue(self.begin(poor) and self.begin(other))
-                self.assertTrue(self.connect(poor, other) and self.talk(poor, other))
-                self.end(poor, other)
+                self.all_well(poor, other)
 
 
 class Stopped(PoorCase):
@@ -202,16 +192,11 @@ class Stopped(PoorCase):
             with self.subTest(tls=tls), Peer(tls) as awake, Peer(tls) as sleeper:
                 self.assertTrue(self.begin(awake) and self.begin(sleeper) and self.connect(awake, sleeper))
                 self.assertTrue(self.talk(awake, sleeper))
-                for peer, out, back in ((sleeper, 1002, 1001), (awake, 1001, 1002)):
-                    peer.ok(f"recv in {back} 5000 8 500")
-                    peer.ok(f"send out 0 {out} 5000 8 500")
+                both_ways(sleeper, awake, 5000, 8, 500)
                 sleeper.process.send_signal(signal.SIGSTOP)
                 try:
                     awake.ok(f"progress {PAUSE}", PAUSE + 60)
                 finally:
                     sleeper.process.send_signal(signal.SIGCONT)
-                for peer in (awake, sleeper):
-                    for channel in ("in", "out"):
-                        self.settled(peer.wait(channel), 500)
-                    self.assertEqual(peer.errors(0), 0)
+                self.all_came(500, awake, sleeper)
                 self.end(awake, sleeper)

@@ -4,7 +4,7 @@ import random
 import socket
 import struct
 
-from harness import Case, Peer, connect
+from harness import Case, Peer, connect, init
 from limits import allow_descriptors, memory, seeds
 from sockets import tcp_ports
 from strangers import Stranger
@@ -45,8 +45,7 @@ class InventedIds(Attacked):
     def test_three_thousand_are_not_kept_and_a_peer_gets_through(self):
         allow_descriptors(self, 3300)
         with Peer("tcp,self") as one, Peer("tcp,self") as other:
-            one.init()
-            other.init()
+            init(one, other)
             port = next(point for point in tcp_ports(one.pid) if point[0] == "127.0.0.1")[1]
             # The id of the interface is in its address and is not secret.
             number_of_one = self.id_of(one, port)
@@ -121,8 +120,7 @@ class Listener(Attacked):
         # The strangers have no deadline of their own that would end them.
         settings = {**key, "UCX_CM_TIMEOUT": "600s"}
         with Peer("tcp,self", **settings) as server, Peer("tcp,self", **settings) as client:
-            server.init()
-            client.init()
+            init(server, client)
             port = int(server.ok("listen"))
             before = self.rest_of(server)
             crowd = []

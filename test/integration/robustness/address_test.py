@@ -4,7 +4,7 @@ import itertools
 import random
 import struct
 
-from harness import TRANSPORTS, Case, Peer, connect
+from harness import TRANSPORTS, Case, Peer, connect, init
 
 # A shortened worker address of OpenUCX 1.13 with one tcp interface: version 0 in the low nibble, its flags, its random
 # uid, then devices. Any format other than Hawser's serves the test.
@@ -37,8 +37,7 @@ class Addresses(Case):
     def test_truncated_damaged_and_foreign(self):
         dice = random.Random(7)
         with Peer("posix,tcp,self", UCX_LOG_REPEATS="inf") as peer, Peer("posix,tcp,self") as other:
-            peer.init()
-            other.init()
+            init(peer, other)
             good = bytes.fromhex(other.address)
             # The reader reads as many bytes as the address states, so zeros must replace the bytes that are cut off.
             for length in (0, 1, 9, 10, 11, len(good) // 2, len(good) - 1):
@@ -59,8 +58,7 @@ class Addresses(Case):
 
     def test_padding_is_tolerated(self):
         with Peer("tcp,self") as peer, Peer("tcp,self") as other:
-            peer.init()
-            other.init()
+            init(peer, other)
             other.address += "00" * 500
             connect(peer, other)
             self.exchange(peer, 0, other, 0, 10)
@@ -72,8 +70,7 @@ class Addresses(Case):
             dice = random.Random(tls)
             with self.subTest(tls=tls), Peer(tls) as peer, Peer(tls) as other:
                 before = peer.descriptors()
-                peer.init()
-                other.init()
+                init(peer, other)
                 good = bytes.fromhex(other.address)
                 for number in range(1, 31):
                     damaged = bytearray(good)
@@ -101,8 +98,7 @@ class Addresses(Case):
         place = range(42, 64)
         for tls, damage in itertools.product(("posix,self", "sm,self"), (key, place)):
             with self.subTest(tls=tls, damage=damage), Peer(tls) as peer, Peer(tls) as other:
-                peer.init()
-                other.init()
+                init(peer, other)
                 good = bytes.fromhex(other.address)
                 for offset in damage:
                     damaged = bytearray(good)

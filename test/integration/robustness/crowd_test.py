@@ -3,7 +3,7 @@
 import resource
 import socket
 
-from harness import Case, Peer, connect
+from harness import Case, Peer, connect, init
 from sockets import tcp_ports
 
 CROWD = 10000
@@ -40,8 +40,7 @@ class Crowds(Case):
     def test_listener(self):
         with Peer("tcp,self", UCX_CM_TIMEOUT="60s") as server, \
                 Peer("tcp,self", UCX_CM_TIMEOUT="60s") as client:
-            server.init()
-            client.init()
+            init(server, client)
             port = int(server.ok("listen"))
 
             def meet():
@@ -55,8 +54,7 @@ class Crowds(Case):
 
     def test_transport(self):
         with Peer("tcp,self") as server, Peer("tcp,self") as client:
-            server.init()
-            client.init()
+            init(server, client)
             points = tcp_ports(server.pid)
 
             def meet():
@@ -71,8 +69,7 @@ class Unanswered(Case):
     def test_client_waits_and_hears_when_the_server_dies(self):
         for tls in ("posix,self", "tcp,self"):
             with self.subTest(tls=tls), Peer(tls) as server, Peer(tls) as client:
-                server.init()
-                client.init()
+                init(server, client)
                 before = client.descriptors()
                 server.ok("unanswered")
                 client.ok(f"reach 0 {server.ok('listen')}")

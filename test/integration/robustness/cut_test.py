@@ -1,6 +1,6 @@
 """The network between two hosts is cut, or one host restarts, while operations of every family are in flight."""
 
-from harness import Peer, connect
+from harness import Peer, connect, init
 from namespaces import Namespace, await_carrier, join, skip_without_namespaces
 from pending_test import PendingCase, holdings
 
@@ -23,8 +23,7 @@ class Cuts(PendingCase):
             with Peer("tcp,self", left.inside, **settings) as one, \
                     Peer("tcp,self", left.inside, **settings) as beside, \
                     Peer("tcp,self", right.inside, **settings) as other:
-                for peer in (one, beside, other):
-                    peer.init()
+                init(one, beside, other)
                 connect(one, beside)
                 self.exchange(one, 0, beside, 0, 2)
                 before = holdings(one)

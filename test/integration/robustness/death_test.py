@@ -5,7 +5,7 @@ A seed determines the moments. A failure prints it; ROBUSTNESS_SEED replays it, 
 import os
 import random
 
-from harness import LIMIT, Case, Peer
+from harness import LIMIT, Case, Peer, init
 
 FIRST = int(os.environ.get("ROBUSTNESS_SEED", "1"))
 ROUNDS = int(os.environ.get("ROBUSTNESS_ROUNDS", "3"))
@@ -34,8 +34,7 @@ class Deaths(Case):
     def kill_one(self, dice, role, size, does, mode):
         with Peer(self.tls) as survivor, Peer(self.tls) as bystander, Peer(self.tls) as victim:
             before = survivor.descriptors()
-            for peer in (survivor, bystander, victim):
-                peer.init()
+            init(survivor, bystander, victim)
             survivor.connect(BYSTANDER, bystander, mode)
             survivor.connect(VICTIM, victim, mode)
             victim.connect(0, survivor, mode)

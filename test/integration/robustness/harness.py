@@ -138,6 +138,13 @@ def connect(one, other, mode="peer"):
     other.connect(0, one, mode)
 
 
+def both_ways(one, other, size, window, count):
+    """Each of two processes sends messages to the other one through endpoint 0, and receives as many."""
+    for peer, out, back in ((one, 1, 2), (other, 2, 1)):
+        peer.ok(f"recv in {back} {size} {window} {count}")
+        peer.ok(f"send out 0 {out} {size} {window} {count}")
+
+
 class Counts:
     """The counts of a channel's messages, read from a reply of the peer."""
 
@@ -158,6 +165,13 @@ class Case(unittest.TestCase):
         self.assertEqual((counts.timeout, counts.open, counts.succeeded, counts.failed,
                           counts.wrong), (False, 0, succeeded, 0, 0), counts)
 
+    def all_came(self, count, *peers):
+        """Checks the messages of `both_ways`."""
+        for peer in peers:
+            self.settled(peer.wait("in"), count)
+            self.settled(peer.wait("out"), count)
+            self.assertEqual(peer.errors(0), 0)
+
     def leave(self, *peers):
         """Ends the peers, each of which has endpoint 0."""
         for peer in peers:
@@ -176,3 +190,9 @@ class Case(unittest.TestCase):
         for peer in (one, other):
             self.settled(peer.wait(f"{name}s"), count)
             self.settled(peer.wait(f"{name}r"), count)
+
+    def exchange_sizes(self, one, other, *sizes):
+        """Messages of each size between two processes, whose endpoints 0 must notice no error."""
+        for number, size in enumerate(sizes, 1):
+            self.exchange(one, 0, other, 0, 2 * number, size)
+        self.assertEqual((one.errors(0), other.errors(0)), (0, 0))

@@ -16,9 +16,7 @@ ENCRYPTED = {"UCX_JOB_KEY": KEY, "UCX_TCP_ENCRYPTION": "y"}
 class Pairs(Case):
     def talk(self, one, other):
         connect(one, other)
-        for tag, size in ((2, 8), (4, 3000), (6, 1 << 20)):
-            self.exchange(one, 0, other, 0, tag, size)
-        self.assertEqual((one.errors(0), other.errors(0)), (0, 0))
+        self.exchange_sizes(one, other, 8, 3000, 1 << 20)
         self.assertEqual((one.log(), other.log()), ("", ""))
 
     def apart(self, settings_one, settings_other, log_one, log_other):
@@ -87,8 +85,7 @@ class Listeners(Pairs):
     def met(self, server_settings, client_settings):
         """Returns the result of the client's messages, and the logs of both."""
         with Peer("posix,self", **server_settings) as server, Peer("posix,self", **client_settings) as client:
-            server.init()
-            client.init()
+            init(server, client)
             client.ok(f"reach 0 {server.ok('listen')}")
             # Sent before the server makes progress, so that a refusal finds all of them in flight.
             client.ok("send out 0 1 5000 4 4")

@@ -4,7 +4,7 @@ import os
 import re
 import subprocess
 
-from harness import INFO, Case, Peer, run
+from harness import INFO, Case, Peer, init, run
 from namespaces import Namespace
 
 RUN_WITHOUT = os.environ["RUN_WITHOUT_PROGRAM"]
@@ -14,8 +14,7 @@ class Unreachable(Case):
     def test_line_has_every_transport(self):
         """At the default log level."""
         with Peer("self") as one, Peer("posix,self") as other:
-            one.init()
-            other.init()
+            init(one, other)
             one.connect(0, other)
             one.ok("send out 0 1 100 1 1")
             one.wait("out")

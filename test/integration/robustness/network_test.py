@@ -18,9 +18,7 @@ class Namespaces(Case):
             with one, other:
                 init(one, other)
                 connect(one, other)
-                for tag, size in ((2, 8), (4, 100000), (6, 2 << 20)):
-                    self.exchange(one, 0, other, 0, tag, size)
-                self.assertEqual((one.errors(0), other.errors(0)), (0, 0))
+                self.exchange_sizes(one, other, 8, 100000, 2 << 20)
                 # A fresh link-local IPv6 address is unusable for some time; IPv4 suffices.
                 self.assertEqual([line for line in one.lines(" error ") if "fe80::" not in line], [])
 
@@ -75,9 +73,7 @@ class Namespaces(Case):
                 if not before_init:
                     left.do(*lines)
                 connect(one, other)
-                for tag, size in ((2, 8), (4, 100000)):
-                    self.exchange(one, 0, other, 0, tag, size)
-                self.assertEqual((one.errors(0), other.errors(0)), (0, 0))
+                self.exchange_sizes(one, other, 8, 100000)
                 self.assertEqual(one.lanes(0), [f"tcp/{working}"], one.log())
                 self.assertEqual(other.lanes(0), [f"tcp/{working}"], other.log())
 
@@ -99,8 +95,7 @@ class Namespaces(Case):
             join(left, right)
             one, other = self.pair(left, right, "posix,self")
             with one, other:
-                one.init()
-                other.init()
+                init(one, other)
                 one.connect(0, other)
                 one.ok("send out 0 1 8 1 1")
                 self.assertEqual(one.wait("out").failed, 1)

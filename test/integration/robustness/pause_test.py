@@ -2,7 +2,7 @@
 
 import signal
 
-from harness import TRANSPORTS, Case, Peer, connect, init
+from harness import TRANSPORTS, Case, Peer, both_ways, connect, init
 
 PAUSE = 1.0  # seconds; long enough for queues to fill
 SIZES = ((8, 3000), (5000, 2000), (300000, 60))
@@ -15,23 +15,15 @@ class Pauses(Case):
             connect(awake, sleeper)
             if connected:
                 self.exchange(awake, 0, sleeper, 0, 10, count=1)
-            for peer, out, back in ((sleeper, 2, 1), (awake, 1, 2)):
-                peer.ok(f"recv in {back} {size} 8 {count}")
-                peer.ok(f"send out 0 {out} {size} 8 {count}")
+            both_ways(sleeper, awake, size, 8, count)
             sleeper.process.send_signal(signal.SIGSTOP)
             try:
                 awake.ok(f"progress {PAUSE}")
             finally:
                 sleeper.process.send_signal(signal.SIGCONT)
-            for peer in (awake, sleeper):
-                for channel in ("in", "out"):
-                    self.settled(peer.wait(channel), count)
-                self.assertEqual(peer.errors(0), 0)
-            for peer in (awake, sleeper):
-                peer.ok("close 0 force 10")
-                peer.ok("destroy")
-                self.assertEqual(peer.quit(), 0)
-                self.assertEqual(peer.log(), "")
+            self.all_came(count, awake, sleeper)
+            self.leave(awake, sleeper)
+            self.assertEqual((awake.log(), sleeper.log()), ("", ""))
 
     def test_stopped_while_messages_flow(self):
         for tls in TRANSPORTS:

@@ -57,8 +57,7 @@ class Descriptors(Case):
 
     def test_peers_that_must_wait_are_one_warning_and_let_in_later(self):
         with Peer("posix,self") as host, Peer("posix,self") as one, Peer("posix,self") as other:
-            for peer in (host, one, other):
-                peer.init()
+            init(host, one, other)
             host.leave_descriptors(0)
             for tag, peer in enumerate((one, other), 1):
                 host.ok(f"recv in{tag} {tag} 8 1 1")
@@ -130,6 +129,5 @@ class Memory(Case):
             with self.subTest(tls=tls), Peer(tls, wrap) as one, Peer(tls, wrap) as other:
                 init(one, other)
                 connect(one, other)
-                for tag, size in ((2, 8), (4, 100000), (6, 4 << 20)):
-                    self.exchange(one, 0, other, 0, tag, size)
+                self.exchange_sizes(one, other, 8, 100000, 4 << 20)
                 self.assertEqual(one.log() + other.log(), "")

@@ -3,7 +3,7 @@
 import random
 import socket
 
-from harness import Case, Peer, connect, init
+from harness import Case, Peer, both_ways, connect, init
 from sockets import abstract_names, tcp_ports
 
 NONSENSE = (b"GET / HTTP/1.1\r\nHost: here\r\n\r\n" * 3, b"\0" * 100, b"HWSRTCP1" + b"\xff" * 100,
@@ -16,15 +16,10 @@ class Strangers(Case):
             before = one.descriptors()
             init(one, other)
             connect(one, other)
-            for peer, out, back in ((one, 1, 2), (other, 2, 1)):
-                peer.ok(f"recv in {back} 5000 8 3000")
-                peer.ok(f"send out 0 {out} 5000 8 3000")
+            both_ways(one, other, 5000, 8, 3000)
             visits = attack(one)
             one.ok("progress 0.2")
-            for peer in (one, other):
-                self.settled(peer.wait("in"), 3000)
-                self.settled(peer.wait("out"), 3000)
-                self.assertEqual(peer.errors(0), 0)
+            self.all_came(3000, one, other)
             self.assertEqual(one.lines(" error "), [])
             if complains:
                 self.assertGreaterEqual(len(one.lines()), 1)

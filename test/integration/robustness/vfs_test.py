@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 import time
 
-from harness import LIMIT, Case, Peer, connect, environment, init, run
+from harness import LIMIT, Case, Peer, both_ways, connect, environment, init, run
 from sockets import abstract_names
 
 VFS = os.environ["VFS_PROGRAM"]
@@ -143,11 +143,9 @@ class Mounted(Case):
             self.assertLess(time.monotonic(), end, f"not so within {LIMIT} s: {problem}")
             time.sleep(0.01)
 
-    def endless_traffic(self, one, other, size=3000):
+    def endless_traffic(self, one, other):
         connect(one, other)
-        for peer, send_tag, receive_tag in ((one, 1, 2), (other, 2, 1)):
-            peer.ok(f"recv in {receive_tag} {size} 4 0")
-            peer.ok(f"send out 0 {send_tag} {size} 4 0")
+        both_ways(one, other, 3000, 4, 0)
 
     def traffic_was_right(self, *peers):
         for peer in peers:
