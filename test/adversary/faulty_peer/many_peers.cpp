@@ -41,15 +41,6 @@ std::size_t open_descriptors() {
     return count;
 }
 
-ucp_context_h make_context() {
-    ucp_params_t params{};
-    params.field_mask = UCP_PARAM_FIELD_FEATURES;
-    params.features = features;
-    ucp_context_h context = nullptr;
-    must(ucp_init(&params, nullptr, &context) == UCS_OK, "ucp_init failed");
-    return context;
-}
-
 // A worker of the peers' process with one endpoint to the victim.
 class member {
 public:

@@ -11,6 +11,15 @@ void must(bool holds, const char* problem) {
     std::abort();
 }
 
+ucp_context_h make_context() {
+    ucp_params_t params{};
+    params.field_mask = UCP_PARAM_FIELD_FEATURES;
+    params.features = features;
+    ucp_context_h context = nullptr;
+    must(ucp_init(&params, nullptr, &context) == UCS_OK, "ucp_init failed");
+    return context;
+}
+
 ucp_worker_h make_worker(ucp_context_h context) {
     ucp_worker_params_t params{};
     ucp_worker_h made = nullptr;

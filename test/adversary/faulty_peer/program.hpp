@@ -14,6 +14,8 @@ inline constexpr unsigned am_id = 3;
 // Ends the process with a line if `holds` is false. For calls that no peer can disturb.
 void must(bool holds, const char* problem);
 
+// With `features`.
+ucp_context_h make_context();
 ucp_worker_h make_worker(ucp_context_h context);
 ucp_ep_h make_ep(ucp_worker_h worker, const std::vector<std::byte>& address,
                  ucp_err_handler_cb_t on_error, void* arg);

@@ -98,11 +98,8 @@ std::byte pattern(std::uint64_t number, std::size_t index) {
 
 class attack {
 public:
-    explicit attack(std::uint64_t seed) : seed_(seed), random_(seed), secret_(random_()) {
-        ucp_params_t params{};
-        params.field_mask = UCP_PARAM_FIELD_FEATURES;
-        params.features = features;
-        must(ucp_init(&params, nullptr, &context_) == UCS_OK, "ucp_init failed");
+    explicit attack(std::uint64_t seed)
+        : seed_(seed), random_(seed), secret_(random_()), context_(make_context()) {
         victim_ = make_worker(context_);
         honest_ = make_worker(context_);
         memory_ = new shared_memory(context_);
