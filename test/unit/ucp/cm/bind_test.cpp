@@ -4,10 +4,8 @@
 #include <deque>
 
 #include "test/support/log_capture.hpp"
-#include "test/support/socket_pair.hpp"
 #include "test/unit/ucp/support/loopback_server.hpp"
 #include "ucp/am/receiver.hpp"
-#include "ucp/cm/endpoint.hpp"
 #include "ucp/wireup/connection.hpp"
 
 using namespace ucp_test;
@@ -16,33 +14,23 @@ namespace wire = ucp::wire;
 namespace {
 
 // Returns the bind that the client's server would send.
-wire::wireup_header bind_of(const raw_world& in, const ucp::ep& client) {
-    wire::wireup_header bind = in.peer.about(wire::wireup_type::bind, 55, client.id());
-    bind.set_token(ucp::wireup::socket_of(client)->token());
+wire::wireup_header bind_of(const client_world& in) {
+    wire::wireup_header bind = in.peer.about(wire::wireup_type::bind, 55, in.client.id());
+    bind.set_token(ucp::wireup::socket_of(in.client)->token());
     return bind;
 }
 
 // A client whose request the program has accepted, and the other end of its socket.
 struct accepted_client {
     explicit accepted_client(const raw_world& in) {
-        test::socket_pair ends(SOCK_STREAM | SOCK_NONBLOCK);
-        socket = std::move(ends.near);
-        auto request = std::make_unique<ucp::cm::conn_request>(
-            ucp::cm::wire::request{.uid = in.peer.uid(),
-                                   .ep = 55,
-                                   .token = 1,
-                                   .client_id = 0,
-                                   .shows_client_id = false,
-                                   .address = in.peer.address()},
-            uct::tcp::socket_address());
-        request->give_channel(ucp::cm::tcp_channel(std::move(ends.far)));
         ucp::ep_params params;
         params.error_mode = UCP_ERR_HANDLING_MODE_PEER;
         params.error_handler = {[](void* arg, ucp_ep_h, ucs_status_t status) {
                                     static_cast<accepted_client*>(arg)->failure = status;
                                 },
                                 this};
-        const auto accepted = ucp::cm::accept(*in.worker, std::move(request), params);
+        const auto accepted = accept_client(
+            *in.worker, client_request(in.peer.uid(), in.peer.address()), socket, params);
         REQUIRE(accepted.ok());
         made = *accepted;
     }
@@ -89,16 +77,12 @@ TEST_CASE("an endpoint that the server closed stays for its client when their so
     const std::size_t before = in.worker->endpoints().size();
     accepted_client client(in);
     const std::uint64_t id = client.made->id();
-    ucp_request_param_t force{};
-    force.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
-    force.flags = UCP_EP_CLOSE_FLAG_FORCE;
-    REQUIRE(ucp_ep_close_nbx(ucp::capi::handle(*client.made), &force) == nullptr);
+    raw_world::close_by_force(ucp::capi::handle(*client.made));
     // The client has answered the bind when the socket breaks.
     const auto send_message = [&](wire::wireup_type type) { in.deliver(type, 55, id); };
     send_message(wire::wireup_type::reply);
     client.socket.reset();
-    in.worker->schedule().look_everywhere();
-    in.settle();
+    in.turn();
     CHECK(in.worker->endpoints().size() == before + 1);
     send_message(wire::wireup_type::close);
     CHECK(in.worker->endpoints().size() == before);
@@ -111,28 +95,19 @@ TEST_CASE("an accepted client that does not answer ends in time, with one line",
     accepted_client silent(in);
     const std::uint64_t id = silent.made->id();
     // The limit is a minute of this side's own time: a period without progress counts once.
-    const auto pass = [&](ucs::time::nanoseconds time) {
-        in.network.advance(time);
-        in.worker->schedule().look_everywhere();
-        in.settle();
-    };
-    pass(3600 * ucs::time::second);
+    in.network.advance(3600 * ucs::time::second);
+    in.turn();
     CHECK(silent.failure == UCS_OK);
-    for (int i = 0; i < 30; ++i)
-        pass(ucs::time::second);
+    in.pass_seconds(30);
     CHECK(silent.failure == UCS_OK);
     CHECK(log.count("", ucs::log::level::warn) == 0);
-    for (int i = 0; i < 40; ++i)
-        pass(ucs::time::second);
+    in.pass_seconds(40);
     INFO(log.text());
     CHECK(silent.failure == UCS_ERR_TIMED_OUT);
     CHECK(log.count("has not answered since it was accepted", ucs::log::level::warn) == 1);
     // The client's answer comes too late.
     in.deliver(wire::wireup_type::reply, 55, id);
-    ucp_request_param_t force{};
-    force.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
-    force.flags = UCP_EP_CLOSE_FLAG_FORCE;
-    REQUIRE(ucp_ep_close_nbx(ucp::capi::handle(*silent.made), &force) == nullptr);
+    raw_world::close_by_force(ucp::capi::handle(*silent.made));
     in.settle();
     CHECK(in.worker->endpoints().size() == before);
 }
@@ -140,16 +115,9 @@ TEST_CASE("an accepted client that does not answer ends in time, with one line",
 TEST_CASE("an accepted client that has answered has no further deadline", "[cm]") {
     raw_world in({});
     accepted_client slow(in);
-    const auto pass = [&](int seconds) {
-        for (int i = 0; i < seconds; ++i) {
-            in.network.advance(ucs::time::second);
-            in.worker->schedule().look_everywhere();
-            in.settle();
-        }
-    };
-    pass(45);
+    in.pass_seconds(45);
     in.peer.send(wire::wireup_type::reply, 55, slow.made->id());
-    pass(200);
+    in.pass_seconds(200);
     CHECK(slow.failure == UCS_OK);
 }
 
@@ -171,17 +139,16 @@ TEST_CASE("the number of accepted clients that do not answer is bounded", "[cm]"
 }
 
 TEST_CASE("a client without a bind takes no answer of any worker", "[cm]") {
-    raw_world in({});
-    const loopback_server server;
-    const ucp::ep& client = server.client_of(in);
+    client_world in;
     // The placeholder peer of waiting clients has uid 0.
     const std::uint64_t uid = GENERATE(false, true) ? in.peer.uid() : 0;
     const auto type =
         GENERATE(wire::wireup_type::reply, wire::wireup_type::close, wire::wireup_type::refuse);
-    in.deliver(wire::wireup, wire::wireup_header{type, {}, uid, in.worker->uid(), 55, client.id()},
+    in.deliver(wire::wireup,
+               wire::wireup_header{type, {}, uid, in.worker->uid(), 55, in.client.id()},
                in.peer.address());
-    CHECK(ucp::wireup::state_of(client) == ucp::wireup::state::requested);
-    CHECK(client.failure() == UCS_OK);
+    CHECK(ucp::wireup::state_of(in.client) == ucp::wireup::state::requested);
+    CHECK(in.client.failure() == UCS_OK);
 }
 
 namespace {
@@ -194,34 +161,30 @@ std::vector<std::byte> address_of_another(const raw_world& in) {
 }  // namespace
 
 TEST_CASE("a bind that its server has not proven changes nothing", "[cm]") {
-    raw_world in({});
-    const loopback_server server;
-    ucp::ep& client = server.client_of(in);
-    const wire::wireup_header bind = bind_of(in, client);
+    client_world in;
+    const wire::wireup_header bind = bind_of(in);
     const wire::wireup_header sealed = in.peer.sealed(bind, in.peer.address());
     const test::log_capture log;
     in.peer.send_as_it_is(bind, in.peer.address());         // without a proof
     in.peer.send_as_it_is(sealed, address_of_another(in));  // with the proof of another message
     in.settle();
     INFO(log.text());
-    CHECK(ucp::wireup::state_of(client) == ucp::wireup::state::requested);
+    CHECK(ucp::wireup::state_of(in.client) == ucp::wireup::state::requested);
     CHECK(log.count("has not proven", ucs::log::level::warn) == 2);
     in.deliver_as_it_is(sealed, in.peer.address());
-    CHECK(ucp::wireup::state_of(client) == ucp::wireup::state::ready);
+    CHECK(ucp::wireup::state_of(in.client) == ucp::wireup::state::ready);
 }
 
 TEST_CASE("a bind with an address that is not the server's ends the connection with one line",
           "[cm]") {
-    raw_world in({});
-    const loopback_server server;
-    const ucp::ep& client = server.client_of(in);
+    client_world in;
     const bool readable = GENERATE(false, true);
-    const wire::wireup_header bind = bind_of(in, client);
+    const wire::wireup_header bind = bind_of(in);
     const test::log_capture log;
     in.deliver(wire::wireup, bind,
                readable ? address_of_another(in) : std::vector<std::byte>(20, std::byte{0xee}));
     INFO(log.text());
-    CHECK(client.failure() == UCS_ERR_REJECTED);
+    CHECK(in.client.failure() == UCS_ERR_REJECTED);
     CHECK(log.size() == 1);
     CHECK(log.count(readable ? "in the name of worker" : "address", ucs::log::level::warn) == 1);
     CHECK(in.worker->log().rejected().count() == 1);
@@ -229,13 +192,11 @@ TEST_CASE("a bind with an address that is not the server's ends the connection w
 
 TEST_CASE("a repeated bind for a failed client is refused", "[cm]") {
     // The client had replied, and failed with its lanes before the server received either.
-    raw_world in({});
-    const loopback_server server;
-    ucp::ep& client = server.client_of(in);
-    const wire::wireup_header bind = bind_of(in, client);
+    client_world in;
+    const wire::wireup_header bind = bind_of(in);
     in.deliver(wire::wireup, bind, in.peer.address());
-    REQUIRE(ucp::wireup::state_of(client) == ucp::wireup::state::ready);
-    ucp::wireup::handle(client, ucp::wireup::event::peer_failure, UCS_ERR_CONNECTION_RESET);
+    REQUIRE(ucp::wireup::state_of(in.client) == ucp::wireup::state::ready);
+    ucp::wireup::handle(in.client, ucp::wireup::event::peer_failure, UCS_ERR_CONNECTION_RESET);
     in.deliver(wire::wireup, bind, in.peer.address());
     const auto answers = in.peer.connection_messages(3);
     CHECK(answers[2].type == wire::wireup_type::refuse);
@@ -244,48 +205,42 @@ TEST_CASE("a repeated bind for a failed client is refused", "[cm]") {
 
 TEST_CASE("a peer that connected first and that a client then connects to is no stranger", "[cm]") {
     // Regression: the lane of the program's endpoint was emptied for new peers.
-    raw_world in({});
-    const loopback_server server;
-    ucp::ep& client = server.client_of(in);
+    client_world in;
     raw_peer asker(in.network);
     in.drive([&asker] { return asker.progress(); });
     asker.reach(*in.worker);
     asker.send(wire::wireup_type::request, 88, 0);
     in.settle();
     CHECK(in.worker->limits().uninvited().size() == 1);
-    wire::wireup_header bind = bind_of(in, client);
+    wire::wireup_header bind = bind_of(in);
     bind.uid = asker.uid();
     asker.send(wire::wireup, bind, asker.address());
     in.settle();
-    REQUIRE(ucp::wireup::state_of(client) == ucp::wireup::state::ready);
-    CHECK_FALSE(client.remote().uninvited.is_stranger());
+    REQUIRE(ucp::wireup::state_of(in.client) == ucp::wireup::state::ready);
+    CHECK_FALSE(in.client.remote().uninvited.is_stranger());
 }
 
 TEST_CASE("a client fails if no transport reaches the server of its bind", "[cm]") {
-    raw_world in({});
-    const loopback_server server;
-    ucp::ep& client = server.client_of(in);
+    client_world in;
     raw_peer far(in.network);
     in.drive([&far] { return far.progress(); });
     far.reach(*in.worker);
     auto unreachable = parsed(far.address());
     unreachable.entries.clear();
-    wire::wireup_header bind = bind_of(in, client);
+    wire::wireup_header bind = bind_of(in);
     bind.uid = far.uid();
     const test::log_capture log;
     far.send(wire::wireup, bind, ucp::address::pack(unreachable, false));
     in.settle();
     INFO(log.text());
-    CHECK(ucp::wireup::state_of(client) == ucp::wireup::state::failed);
-    CHECK(client.failure() == UCS_ERR_UNREACHABLE);
+    CHECK(ucp::wireup::state_of(in.client) == ucp::wireup::state::failed);
+    CHECK(in.client.failure() == UCS_ERR_UNREACHABLE);
     CHECK(log.count("is unreachable", ucs::log::level::error) == 1);
 }
 
 TEST_CASE("messages that begin before the bind count for the server from then on", "[cm][am]") {
     // Regression: the messages counted for a peer object that the bind had destroyed.
-    raw_world in({});
-    const loopback_server server;
-    ucp::ep& client = server.client_of(in);
+    client_world in;
     slot_of<ucp::am_receiver>(*in.worker)
         .set_handler(5, {.call = [](void*, const void*, std::size_t, void*, std::size_t,
                                     const ucp_am_recv_param_t*) { return UCS_OK; },
@@ -294,27 +249,27 @@ TEST_CASE("messages that begin before the bind count for the server from then on
     const std::uint64_t am_id = wire::to_bits({5, 0, 0});
     const bool is_rendezvous = GENERATE(false, true);
     if (is_rendezvous) {
-        in.peer.send(wire::am_rts, wire::rts_header{am_id, 100, client.id(), 9, 0, 0});
+        in.peer.send(wire::am_rts, wire::rts_header{am_id, 100, in.client.id(), 9, 0, 0});
     } else {
-        in.peer.send(wire::am_first, wire::eager_first_header{am_id, 100, client.id(), 1, 0},
+        in.peer.send(wire::am_first, wire::eager_first_header{am_id, 100, in.client.id(), 1, 0},
                      std::vector<std::byte>(10));
     }
     in.settle();
     const ucp::shared_limit& limit = slot_of<ucp::am_receiver>(*in.worker).arriving();
     const std::uint64_t begun = limit.used();
     CHECK(begun > 0);
-    CHECK(slot_of<ucp::peer_arriving>(client.remote()).share.used() == begun);
-    in.deliver(wire::wireup, bind_of(in, client), in.peer.address());
-    REQUIRE(ucp::wireup::state_of(client) == ucp::wireup::state::ready);
+    CHECK(slot_of<ucp::peer_arriving>(in.client.remote()).share.used() == begun);
+    in.deliver(wire::wireup, bind_of(in), in.peer.address());
+    REQUIRE(ucp::wireup::state_of(in.client) == ucp::wireup::state::ready);
     CHECK(limit.used() == begun);
-    CHECK(slot_of<ucp::peer_arriving>(client.remote()).share.used() == begun);
+    CHECK(slot_of<ucp::peer_arriving>(in.client.remote()).share.used() == begun);
     if (is_rendezvous) {
-        ucp::wireup::handle(client, ucp::wireup::event::peer_failure, UCS_ERR_CONNECTION_RESET);
+        ucp::wireup::handle(in.client, ucp::wireup::event::peer_failure, UCS_ERR_CONNECTION_RESET);
     } else {
-        in.peer.send(wire::eager_data, wire::eager_data_header{client.id(), 1, 10},
+        in.peer.send(wire::eager_data, wire::eager_data_header{in.client.id(), 1, 10},
                      std::vector<std::byte>(90));
     }
     in.settle();
     CHECK(limit.used() == 0);
-    CHECK(slot_of<ucp::peer_arriving>(client.remote()).share.used() == 0);
+    CHECK(slot_of<ucp::peer_arriving>(in.client.remote()).share.used() == 0);
 }

@@ -5,8 +5,6 @@
 
 #include "test/support/log_capture.hpp"
 #include "test/unit/ucp/support/loopback_server.hpp"
-#include "ucp/cm/conn_request.hpp"
-#include "ucp/cm/connect.hpp"
 
 using namespace ucp_test;
 using ucp::cm::frame_reader;
@@ -16,8 +14,8 @@ using namespace ucs::security;
 namespace {
 
 constexpr const char* key_text = "a key of the job, long enough";
-const settings with_key{{"JOB_KEY", key_text}};
-const settings without_key;
+const settings with_job_key{{"JOB_KEY", key_text}};
+const settings without_job_key;
 
 key job_key(const char* text = key_text) {
     return key::from_text(text);
@@ -43,10 +41,6 @@ struct server : raw_world {
     }
     ~server() { ucp_listener_destroy(listener); }
 
-    void turn() {
-        worker->schedule().look_everywhere();
-        settle();
-    }
     [[nodiscard]] std::unique_ptr<ucp::cm::channel> connect_client() const {
         ucs::unique_fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
         REQUIRE(::connect(socket.get(), reinterpret_cast<const sockaddr*>(&bound), sizeof bound) ==
@@ -54,13 +48,7 @@ struct server : raw_world {
         return ucp::cm::tcp_channel(std::move(socket));
     }
     [[nodiscard]] std::vector<std::byte> request() const {
-        return ucp::cm::wire::request{.uid = peer.uid(),
-                                      .ep = 55,
-                                      .token = 1,
-                                      .client_id = 0,
-                                      .shows_client_id = false,
-                                      .address = peer.address()}
-            .pack();
+        return client_request(peer.uid(), peer.address()).pack();
     }
 
     ucp_listener_h listener = nullptr;
@@ -75,11 +63,6 @@ handshake_failure open_with(server& in, ucp::cm::channel& client, const key* sha
         in.turn();
     REQUIRE(own.now() != key_handshake::step::incomplete);
     return own.failure();
-}
-
-void turn(raw_world& in) {
-    in.worker->schedule().look_everywhere();
-    in.settle();
 }
 
 std::size_t bytes_waiting(const ucs::unique_fd& socket) {
@@ -97,7 +80,7 @@ std::size_t descriptors() {
 }  // namespace
 
 TEST_CASE("a client that proves the job key reaches the program", "[cm]") {
-    server in(with_key);
+    server in(with_job_key);
     const test::log_capture log;
     const key shared = job_key();
     const auto client = in.connect_client();
@@ -111,7 +94,7 @@ TEST_CASE("a client that proves the job key reaches the program", "[cm]") {
 }
 
 TEST_CASE("a client may send its request together with its proof", "[cm]") {
-    server in(with_key);
+    server in(with_job_key);
     const key shared = job_key();
     const auto client = in.connect_client();
     key_handshake own(key_handshake::role::client, &shared, ucp::cm::wire::handshake_purpose);
@@ -127,7 +110,7 @@ TEST_CASE("a client may send its request together with its proof", "[cm]") {
 }
 
 TEST_CASE("without the listener's job key no request reaches the program", "[cm]") {
-    server in(with_key);
+    server in(with_job_key);
     const test::log_capture log;
     const auto client = in.connect_client();
     SECTION("a request without any key handshake") {
@@ -167,7 +150,7 @@ TEST_CASE("without the listener's job key no request reaches the program", "[cm]
 }
 
 TEST_CASE("a listener without a job key notifies a client with one", "[cm]") {
-    server in(without_key);
+    server in(without_job_key);
     const test::log_capture log;
     const key shared = job_key();
     const auto client = in.connect_client();
@@ -177,12 +160,10 @@ TEST_CASE("a listener without a job key notifies a client with one", "[cm]") {
 }
 
 TEST_CASE("a client with a job key sends nothing to a server that does not prove it", "[cm]") {
-    raw_world in(with_key);
-    const loopback_server raw_server;
+    client_world in(with_job_key);
     const test::log_capture log;
-    const ucp::ep& client = raw_server.client_of(in);
-    const ucs::unique_fd socket = raw_server.accept();
-    turn(in);
+    const ucs::unique_fd socket = in.server.accept();
+    in.turn();
     const key other = job_key("the key of another job entirely");
     const bool has_key = GENERATE(false, true);
     key_handshake server_handshake(key_handshake::role::server, has_key ? &other : nullptr,
@@ -195,37 +176,33 @@ TEST_CASE("a client with a job key sends nothing to a server that does not prove
     const auto answer = server_handshake.output();
     REQUIRE(::send(socket.get(), answer.data(), answer.size(), 0) ==
             static_cast<ssize_t>(answer.size()));
-    turn(in);
+    in.turn();
     INFO(log.text());
-    CHECK(client.failure() == UCS_ERR_UNREACHABLE);
+    CHECK(in.client.failure() == UCS_ERR_UNREACHABLE);
     CHECK(log.count(has_key ? "its job key is another one" : "it has no job key",
                     ucs::log::level::warn) == 1);
     CHECK(bytes_waiting(socket) <= key_handshake::longest_record);
 }
 
 TEST_CASE("a client without the server's job key fails with that reason", "[cm]") {
-    raw_world in(without_key);
-    const loopback_server raw_server;
+    client_world in(without_job_key);
     const test::log_capture log;
-    const ucp::ep& client = raw_server.client_of(in);
-    const ucs::unique_fd socket = raw_server.accept();
-    turn(in);
+    const ucs::unique_fd socket = in.server.accept();
+    in.turn();
     const auto refusal =
         ucp::cm::wire::header{.kind = ucp::cm::wire::kind::refusal, .reason = reason::key_missing}
             .pack();
     REQUIRE(::send(socket.get(), refusal.data(), refusal.size(), 0) == std::ssize(refusal));
-    turn(in);
-    CHECK(client.failure() == UCS_ERR_UNREACHABLE);
+    in.turn();
+    CHECK(in.client.failure() == UCS_ERR_UNREACHABLE);
     CHECK(log.count("the server has a job key and this process has none", ucs::log::level::warn) ==
           1);
 }
 
 TEST_CASE("a refusal takes precedence over the reset that follows it", "[cm]") {
-    raw_world in(without_key);
-    const loopback_server raw_server;
+    client_world in(without_job_key);
     const test::log_capture log;
-    const ucp::ep& client = raw_server.client_of(in);
-    ucs::unique_fd socket = raw_server.accept();
+    ucs::unique_fd socket = in.server.accept();
     // The server refuses and resets before the client has noticed that it is connected.
     const auto refusal =
         ucp::cm::wire::header{.kind = ucp::cm::wire::kind::refusal, .reason = reason::not_served}
@@ -234,14 +211,14 @@ TEST_CASE("a refusal takes precedence over the reset that follows it", "[cm]") {
     const linger at_once{.l_onoff = 1, .l_linger = 0};
     REQUIRE(::setsockopt(socket.get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once) == 0);
     socket.reset();
-    turn(in);
+    in.turn();
     INFO(log.text());
-    CHECK(client.failure() == UCS_ERR_REJECTED);
+    CHECK(in.client.failure() == UCS_ERR_REJECTED);
     CHECK(log.count("the server does not listen any more") == 1);
 }
 
 TEST_CASE("clients wait when they come faster than the program is offered their requests", "[cm]") {
-    server in(without_key);
+    server in(without_job_key);
     const test::log_capture log;
     constexpr std::size_t count = 600;
     std::vector<std::unique_ptr<ucp::cm::channel>> clients;

@@ -1,4 +1,4 @@
-// A TCP server whose messages the test sends itself.
+// Servers and clients over TCP whose messages the test sends itself.
 #pragma once
 
 #include <netinet/in.h>
@@ -6,8 +6,11 @@
 
 #include <catch2/catch.hpp>
 
+#include "test/support/socket_pair.hpp"
 #include "test/unit/ucp/support/raw_peer.hpp"
 #include "ucp/capi/handles.hpp"
+#include "ucp/cm/conn_request.hpp"
+#include "ucp/cm/endpoint.hpp"
 #include "ucs/type/unique_fd.hpp"
 
 namespace ucp_test {
@@ -53,5 +56,35 @@ private:
     ucs::unique_fd socket_;
     sockaddr_in address_{};
 };
+
+// A world whose worker has a client endpoint, which waits for its server's bind.
+struct client_world : raw_world {
+    explicit client_world(const settings& options = {}) : raw_world(options) {}
+
+    const loopback_server server;
+    ucp::ep& client = server.client_of(*this);
+};
+
+// Returns the request of a client with endpoint 55.
+inline ucp::cm::wire::request client_request(std::uint64_t uid,
+                                             const std::vector<std::byte>& address) {
+    return {.uid = uid,
+            .ep = 55,
+            .token = 1,
+            .client_id = 0,
+            .shows_client_id = false,
+            .address = address};
+}
+
+// Accepts that client as the program does. `socket` becomes the client's end of its connection.
+inline ucs::result<ucp::ep*> accept_client(ucp::worker& worker, const ucp::cm::wire::request& asked,
+                                           ucs::unique_fd& socket,
+                                           const ucp::ep_params& params = {}) {
+    test::socket_pair ends(SOCK_STREAM | SOCK_NONBLOCK);
+    socket = std::move(ends.near);
+    auto request = std::make_unique<ucp::cm::conn_request>(asked, uct::tcp::socket_address());
+    request->give_channel(ucp::cm::tcp_channel(std::move(ends.far)));
+    return ucp::cm::accept(worker, std::move(request), params);
+}
 
 }  // namespace ucp_test

@@ -177,6 +177,18 @@ void raw_world::settle() {
     REQUIRE(driver_.run_until_quiet());
 }
 
+void raw_world::turn() {
+    worker->schedule().look_everywhere();
+    settle();
+}
+
+void raw_world::pass_seconds(int count) {
+    for (int i = 0; i < count; ++i) {
+        network.advance(ucs::time::second);
+        turn();
+    }
+}
+
 void raw_world::handle_arrivals() {
     network.advance(100'000);
     while (worker->progress() > 0) {

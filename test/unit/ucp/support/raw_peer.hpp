@@ -167,6 +167,10 @@ public:
     void drive(std::function<unsigned()> progress) { driver_.add(std::move(progress)); }
     // Runs until no more events can happen.
     void settle();
+    // The worker looks at everything that it watches, and all events happen.
+    void turn();
+    // Likewise after each of so many seconds.
+    void pass_seconds(int count);
     // The peer sends a message, and all events happen.
     template<class Header>
     void deliver(uct::am_id id, const Header& header, const std::vector<std::byte>& body = {}) {

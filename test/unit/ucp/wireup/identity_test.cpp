@@ -1,25 +1,17 @@
 // Tests of wrong addresses of a worker, which hold another key or lead to another process: from the
 // program, from clients of a listener that have proven nothing, and in messages for a worker that
 // is not here.
-#include <sys/socket.h>
-
 #include <algorithm>
 #include <array>
 #include <catch2/catch.hpp>
 
 #include "test/support/log_capture.hpp"
-#include "test/support/socket_pair.hpp"
-#include "test/unit/ucp/support/raw_peer.hpp"
-#include "ucp/capi/handles.hpp"
-#include "ucp/cm/conn_request.hpp"
-#include "ucp/cm/connect.hpp"
-#include "ucp/cm/endpoint.hpp"
+#include "test/unit/ucp/support/loopback_server.hpp"
 #include "ucp/stream/wire.hpp"
 #include "ucp/wireup/accept.hpp"
 #include "ucp/wireup/connection.hpp"
 #include "ucp/wireup/pair_wire.hpp"
 #include "ucp/wireup/pairing.hpp"
-#include "ucs/type/unique_fd.hpp"
 
 namespace {
 
@@ -87,18 +79,7 @@ struct lone_world : raw_world {
 
     // Adds a client at a listener, which the program accepts.
     [[nodiscard]] ucs::result<ucp::ep*> accept_claim(std::uint64_t uid, const bytes& address) {
-        test::socket_pair ends(SOCK_STREAM | SOCK_NONBLOCK);
-        clients.push_back(std::move(ends.near));
-        auto request =
-            std::make_unique<ucp::cm::conn_request>(ucp::cm::wire::request{.uid = uid,
-                                                                           .ep = 55,
-                                                                           .token = 1,
-                                                                           .client_id = 0,
-                                                                           .shows_client_id = false,
-                                                                           .address = address},
-                                                    uct::tcp::socket_address());
-        request->give_channel(ucp::cm::tcp_channel(std::move(ends.far)));
-        auto made = ucp::cm::accept(*worker, std::move(request), {});
+        auto made = accept_client(*worker, client_request(uid, address), clients.emplace_back());
         settle();
         return made;
     }
@@ -113,6 +94,18 @@ struct lone_world : raw_world {
     }
 
     std::vector<ucs::unique_fd> clients;
+};
+
+// A world with a client that claims to be the peer and shows the address of a stranger.
+struct claimed_world : lone_world {
+    claimed_world() {
+        const auto accepted = accept_claim(peer.uid(), with_interface_of(peer.address(), stranger));
+        REQUIRE(accepted.ok());
+        served = *accepted;
+    }
+
+    raw_peer stranger{network};
+    ucp::ep* served = nullptr;
 };
 
 }  // namespace
@@ -171,11 +164,7 @@ TEST_CASE("a client's claim of a worker's identity does not keep the program fro
 }
 
 TEST_CASE("a client is served although another one claims to be the same worker", "[cm]") {
-    lone_world in;
-    raw_peer stranger(in.network);
-    const auto claim =
-        in.accept_claim(in.peer.uid(), with_interface_of(in.peer.address(), stranger));
-    REQUIRE(claim.ok());
+    claimed_world in;
     const auto served = in.accept_claim(in.peer.uid(), in.peer.address());
     REQUIRE(served.ok());
     const auto bind = in.peer.connection_messages().back();
@@ -186,38 +175,30 @@ TEST_CASE("a client is served although another one claims to be the same worker"
     // The client is proven: endpoints of the program share its lanes.
     const ucp::ep& own = in.ep_to(in.peer.address());
     CHECK(&own.remote() == &(*served)->remote());
-    CHECK(ucp::wireup::state_of(**claim) != state::ready);
+    CHECK(ucp::wireup::state_of(*in.served) != state::ready);
 }
 
 TEST_CASE("a waiting client continues over the address that the program gives", "[cm]") {
-    lone_world in;
-    raw_peer stranger(in.network);
-    const auto served =
-        in.accept_claim(in.peer.uid(), with_interface_of(in.peer.address(), stranger));
-    REQUIRE(served.ok());
-    const std::uint64_t id_known_to_stranger = (*served)->id();
+    claimed_world in;
+    const std::uint64_t id_known_to_stranger = in.served->id();
     const ucp::ep& own = in.ep_to(in.peer.address());
     in.settle();
-    CHECK(&own.remote() == &(*served)->remote());
+    CHECK(&own.remote() == &in.served->remote());
     const auto bind = in.peer.connection_messages().back();
     REQUIRE(bind.type == wireup_type::bind);
-    CHECK(bind.ep == (*served)->id());
+    CHECK(bind.ep == in.served->id());
     CHECK(bind.ep != id_known_to_stranger);
     in.reply_to(bind.ep, 55);
-    CHECK(ucp::wireup::state_of(**served) == state::ready);
-    raw_world::close_by_force(ucp::capi::handle(**served));
+    CHECK(ucp::wireup::state_of(*in.served) == state::ready);
+    raw_world::close_by_force(ucp::capi::handle(*in.served));
     in.settle();
     CHECK(in.worker->peers().size() == 1);
 }
 
 TEST_CASE("a client whose worker has another address is not served", "[cm]") {
-    lone_world in;
-    raw_peer stranger(in.network);
-    const auto served =
-        in.accept_claim(in.peer.uid(), with_interface_of(in.peer.address(), stranger));
-    REQUIRE(served.ok());
-    in.reply_to((*served)->id(), 55);
-    CHECK((*served)->failure() == UCS_ERR_REJECTED);
+    claimed_world in;
+    in.reply_to(in.served->id(), 55);
+    CHECK(in.served->failure() == UCS_ERR_REJECTED);
     CHECK(in.peer.connection_messages().back().type == wireup_type::refuse);
 }
 
@@ -303,11 +284,8 @@ struct stray {
 
 // A world with an interface that never answers, so that messages to it wait.
 struct flooded_world : lone_world {
-    flooded_world() : lone_world(patient()) { network.disconnect_worker(silent.uid()); }
-    static uct::sim::parameters patient() {
-        uct::sim::parameters made;
-        made.detection_time = 1000 * ucs::time::second;
-        return made;
+    flooded_world() : lone_world({.detection_time = 1000 * ucs::time::second}) {
+        network.disconnect_worker(silent.uid());
     }
 
     raw_peer silent{network};
@@ -425,14 +403,11 @@ bytes with_more_interfaces(const bytes& address, const raw_peer& other) {
 }  // namespace
 
 TEST_CASE("no request reaches a client's endpoint, whatever its number", "[cm]") {
-    lone_world in;
-    const raw_peer other(in.network);
-    const auto served = in.accept_claim(in.peer.uid(), with_interface_of(in.peer.address(), other));
-    REQUIRE(served.ok());
+    claimed_world in;
     const test::log_capture log;
-    in.peer.send(wireup_type::request, 502, (*served)->number());
+    in.peer.send(wireup_type::request, 502, in.served->number());
     in.take_arrivals();
-    CHECK(ucp::wireup::state_of(**served) == state::requested);
+    CHECK(ucp::wireup::state_of(*in.served) == state::requested);
     CHECK(log.count("belongs to a client by socket address", ucs::log::level::warn) == 1);
 }
 
@@ -455,12 +430,9 @@ TEST_CASE("a client that was moved to an address without lanes is connected by i
 TEST_CASE("a partial message of a client that moves to another address keeps no receive", "[cm]") {
     // Regression: a receive that matched the partial message never ended, not even with the
     // endpoint.
-    lone_world in;
-    const raw_peer other(in.network);
-    const auto served = in.accept_claim(in.peer.uid(), with_interface_of(in.peer.address(), other));
-    REQUIRE(served.ok());
+    claimed_world in;
     constexpr std::uint64_t tag = 5, total = 1U << 20U;
-    in.peer.send(wire::eager_first, wire::eager_first_header{tag, total, (*served)->id(), 1, 0},
+    in.peer.send(wire::eager_first, wire::eager_first_header{tag, total, in.served->id(), 1, 0},
                  bytes(8));
     in.take_arrivals();
     const bool is_posted_before = GENERATE(false, true);
@@ -470,7 +442,7 @@ TEST_CASE("a partial message of a client that moves to another address keeps no 
     in.peer.send(wireup_type::request, 502, 0);
     in.take_arrivals();
     if (!is_posted_before) posted = in.post_receive(into, received);
-    raw_world::close_by_force(ucp::capi::handle(**served));
+    raw_world::close_by_force(ucp::capi::handle(*in.served));
     if (received.times == 0) ucp_request_cancel(in.worker_handle(), posted);
     in.take_arrivals();
     CHECK(received.times == 1);

@@ -117,9 +117,7 @@ TEST_CASE(
 }
 
 TEST_CASE("the final message of an endpoint waits for room, and the endpoint waits for it") {
-    uct::sim::parameters narrow;
-    narrow.tx_window = 1;
-    raw_world in({}, narrow);
+    raw_world in({}, {.tx_window = 1});
     completion_record sent;
     in.send_sync(std::vector<std::byte>(10), sent);  // fills the lane
     in.close_by_force();
@@ -156,16 +154,9 @@ TEST_CASE("an unanswered connection request is repeated once per interval") {
         return all;
     };
     REQUIRE(requests().size() == 1);
-    const auto pass = [&](int seconds) {
-        for (int i = 0; i < seconds; ++i) {
-            in.network.advance(ucs::time::second);
-            in.worker->schedule().look_everywhere();
-            in.settle();
-        }
-    };
-    pass(19);
+    in.pass_seconds(19);
     CHECK(requests().size() == 1);
-    pass(40);
+    in.pass_seconds(40);
     REQUIRE(requests().size() == 3);
     CHECK(requests()[2].ep == requests()[0].ep);
     const auto reply = [&](std::uint64_t from_ep) {
@@ -180,7 +171,7 @@ TEST_CASE("an unanswered connection request is repeated once per interval") {
     SECTION("until the reply arrives") {
         reply(88);
         CHECK(ucp::wireup::state_of(ucp::capi::from(asking)) == ucp::wireup::state::ready);
-        pass(60);
+        in.pass_seconds(60);
         CHECK(requests().size() == 3);
     }
     SECTION("and a second reply changes nothing") {
@@ -197,7 +188,7 @@ TEST_CASE("an unanswered connection request is repeated once per interval") {
     }
     SECTION("until the worker ends") {
         raw_world::close_by_force(asking);
-        pass(20);
+        in.pass_seconds(20);
         CHECK(requests().size() ==
               4);  // the peer may have accepted the request, so only its reply ends the endpoint
         in.worker.reset();
