@@ -369,9 +369,7 @@ TEST_CASE("a probe that finds no message requests more, and so does an immediate
 }
 
 TEST_CASE("a request for more waits for room on its lane, and then names the newest round") {
-    uct::sim::parameters network;
-    network.tx_window = 4;
-    raw_world in(small, network);
+    raw_world in(small, {.tx_window = 4});
     ucs_status_ptr_t sending = nullptr;
     while (sending == nullptr)
         sending = ucp_am_send_nbx(in.ep_handle(), 1, nullptr, 0, nullptr, 0, &plain);

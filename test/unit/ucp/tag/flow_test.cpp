@@ -84,9 +84,7 @@ TEST_CASE("empty messages beyond the window use rendezvous until the receiver gr
 }
 
 TEST_CASE("an empty rendezvous message is received without any data") {
-    uct::sim::parameters network;
-    network.reach = uct::scope::host;
-    raw_world in({}, network);
+    raw_world in({}, {.reach = uct::scope::host});
     const bool readable = GENERATE(false, true);
     const bool posted = GENERATE(false, true);
     const std::byte data{};

@@ -1,97 +1,52 @@
 #include "ucp/tag/match/expected.hpp"
 
-#include <algorithm>
-#include <catch2/catch.hpp>
-#include <list>
-#include <random>
 #include <set>
+
+#include "test/unit/ucp/tag/match/queue_model.hpp"
 
 using namespace ucp::tag;
 
 namespace {
 
-// Reference model: a list in posting order.
-class naive_queue {
-public:
-    void add(expected_entry& entry) { entries_.push_back(&entry); }
-    expected_entry* match(std::uint64_t tag) {
-        const auto found = std::find_if(entries_.begin(), entries_.end(), [tag](const auto* each) {
-            return (each->tag & each->mask) == (tag & each->mask);
-        });
-        if (found == entries_.end()) return nullptr;
-        expected_entry* entry = *found;
-        entries_.erase(found);
-        return entry;
-    }
-    void remove(expected_entry& entry) { entries_.remove(&entry); }
-    [[nodiscard]] std::size_t size() const { return entries_.size(); }
-    expected_entry& at(std::size_t i) {
-        return **std::next(entries_.begin(), static_cast<std::ptrdiff_t>(i));
-    }
+using test::scenario;
 
-private:
-    std::list<expected_entry*> entries_;
-};
-
-struct scenario {
-    std::uint64_t seed;
-    std::size_t masks;
-    std::size_t tags;  // different tags
-    std::size_t fill;  // number of entries around which the length varies
-    std::size_t steps = 4000;
-};
-
-class model_run {
+class model_run : test::model_run<expected_queue, expected_entry> {
 public:
     explicit model_run(const scenario& parameters)
-        : parameters_(parameters), random_(parameters.seed), masks_{~std::uint64_t{0}} {
-        while (masks_.size() < parameters.masks)
-            masks_.push_back(masks_.size() == 1 ? 0 : random_());
-        for (std::size_t i = 0; i < 2 * parameters.fill + 64; ++i)
-            free_.push_back(&store_.emplace_back());
-    }
+        : test::model_run<expected_queue, expected_entry>(parameters) {}
 
     void run() {
-        for (std::size_t i = 0; i < parameters_.steps; ++i) {
-            INFO("seed " << parameters_.seed << ", masks " << parameters_.masks << ", step " << i);
-            const bool grow = i / (2 * parameters_.fill + 1) % 2 == 0;
-            const std::size_t dice = random_() % 100;
+        repeat([this](std::size_t dice, bool grow) {
             if (dice < (grow ? 65U : 25U)) {
-                post();
+                add([this](expected_entry& entry) {
+                    entry.tag = any_tag();
+                    entry.mask = any_mask();
+                });
             } else if (dice < 95) {
                 match();
             } else {
                 cancel();
             }
-            REQUIRE(real_.size() == naive_.size());
             REQUIRE(real_.empty() == (naive_.size() == 0));
-        }
+        });
         check_for_each();
     }
 
 private:
-    std::uint64_t tag() {
-        const std::uint64_t value = random_() % parameters_.tags;
-        return value << 40 | value << 20 | value;
-    }
-    void post() {
-        if (free_.empty()) return;
-        expected_entry& entry = *free_.back();
-        free_.pop_back();
-        entry.tag = tag() | (random_() % 4) << 60;  // some bits that the masks leave out
-        entry.mask = masks_[random_() % masks_.size()];
-        real_.add(entry);
-        naive_.add(entry);
-    }
     void match() {
-        const std::uint64_t wanted = tag() | (random_() % 4) << 60;
-        expected_entry* found = real_.match(wanted);
-        REQUIRE(found == naive_.match(wanted));
-        if (found != nullptr) free_.push_back(found);
+        const std::uint64_t wanted = any_tag();
+        expected_entry* const found = real_.match(wanted);
+        REQUIRE(found == naive_.find([wanted](const expected_entry& each) {
+            return (each.tag & each.mask) == (wanted & each.mask);
+        }));
+        if (found == nullptr) return;
+        naive_.remove(*found);
+        free_.push_back(found);
     }
     void cancel() {
         if (naive_.size() == 0) return;
-        expected_entry& entry = naive_.at(random_() % naive_.size());
+        const auto offset = static_cast<std::ptrdiff_t>(random_() % naive_.size());
+        expected_entry& entry = **std::next(naive_.entries().begin(), offset);
         real_.remove(entry);
         naive_.remove(entry);
         free_.push_back(&entry);
@@ -100,17 +55,9 @@ private:
         std::set<const expected_entry*> seen;
         real_.for_each([&seen](const expected_entry& each) { seen.insert(&each); });
         REQUIRE(seen.size() == naive_.size());
-        for (std::size_t i = 0; i < naive_.size(); ++i)
-            REQUIRE(seen.count(&naive_.at(i)) == 1);
+        for (const expected_entry* each : naive_.entries())
+            REQUIRE(seen.count(each) == 1);
     }
-
-    scenario parameters_;
-    std::mt19937_64 random_;
-    std::vector<std::uint64_t> masks_;
-    std::list<expected_entry> store_;
-    std::vector<expected_entry*> free_;
-    expected_queue real_;
-    naive_queue naive_;
 };
 
 }  // namespace

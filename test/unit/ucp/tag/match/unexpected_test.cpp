@@ -1,10 +1,6 @@
 #include "ucp/tag/match/unexpected.hpp"
 
-#include <algorithm>
-#include <catch2/catch.hpp>
-#include <list>
-#include <random>
-#include <vector>
+#include "test/unit/ucp/tag/match/queue_model.hpp"
 
 using namespace ucp::tag;
 
@@ -12,59 +8,23 @@ namespace {
 
 constexpr std::uint64_t full = ~std::uint64_t{0};
 
-// Reference model: a list in order of arrival.
-class naive_queue {
+class model_run : test::model_run<unexpected_queue, unexpected_entry> {
 public:
-    void add(unexpected_entry& entry) { entries_.push_back(&entry); }
-    unexpected_entry* find(std::uint64_t tag, std::uint64_t mask) {
-        const auto found = std::find_if(entries_.begin(), entries_.end(), [=](const auto* each) {
-            return (each->tag & mask) == (tag & mask);
-        });
-        return found == entries_.end() ? nullptr : *found;
-    }
-    void remove(unexpected_entry& entry) { entries_.remove(&entry); }
-    [[nodiscard]] std::size_t size() const { return entries_.size(); }
-    [[nodiscard]] const std::list<unexpected_entry*>& entries() const { return entries_; }
-
-private:
-    std::list<unexpected_entry*> entries_;
-};
-
-struct scenario {
-    std::uint64_t seed;
-    std::size_t masks;
-    std::uint64_t strongest;  // the most specific mask that the program uses
-    std::size_t tags;
-    std::size_t fill;
-    std::size_t steps = 4000;
-};
-
-class model_run {
-public:
-    explicit model_run(const scenario& parameters)
-        : parameters_(parameters), random_(parameters.seed), masks_{parameters.strongest} {
-        while (masks_.size() < parameters.masks)
-            masks_.push_back(masks_.size() == 1 ? 0 : random_() & parameters.strongest);
-        for (std::size_t i = 0; i < 2 * parameters.fill + 64; ++i)
-            free_.push_back(&store_.emplace_back());
-    }
+    explicit model_run(const test::scenario& parameters)
+        : test::model_run<unexpected_queue, unexpected_entry>(parameters) {}
 
     // Returns the largest number of indexes that existed.
     std::size_t run() {
         std::size_t most = 0;
-        for (std::size_t i = 0; i < parameters_.steps; ++i) {
-            INFO("seed " << parameters_.seed << ", masks " << parameters_.masks << ", step " << i);
-            const bool grow = i / (2 * parameters_.fill + 1) % 2 == 0;
-            const std::size_t dice = random_() % 100;
+        repeat([&](std::size_t dice, bool grow) {
             if (dice < (grow ? 60U : 20U)) {
-                arrive();
+                add([this](unexpected_entry& entry) { entry.tag = any_tag(); });
             } else {
                 receive(dice >= 90);
             }
-            REQUIRE(real_.size() == naive_.size());
             REQUIRE(real_.index_count() <= mask_indexes::limit);
             most = std::max(most, real_.index_count());
-        }
+        });
         std::vector<unexpected_entry*> seen;
         real_.for_each([&seen](unexpected_entry& each) { seen.push_back(&each); });
         REQUIRE(
@@ -73,37 +33,19 @@ public:
     }
 
 private:
-    std::uint64_t tag() {
-        const std::uint64_t value = random_() % parameters_.tags;
-        return value << 40 | value << 20 | value;
-    }
-    void arrive() {
-        if (free_.empty()) return;
-        unexpected_entry& entry = *free_.back();
-        free_.pop_back();
-        entry.tag = tag() | (random_() % 4) << 60;
-        real_.add(entry);
-        naive_.add(entry);
-    }
     void receive(bool probe_only) {
-        const std::uint64_t wanted = tag() | (random_() % 4) << 60;
-        const std::uint64_t mask = masks_[random_() % masks_.size()];
-        unexpected_entry* found = real_.find(wanted, mask);
-        REQUIRE(found == naive_.find(wanted, mask));
+        const std::uint64_t wanted = any_tag();
+        const std::uint64_t mask = any_mask();
+        unexpected_entry* const found = real_.find(wanted, mask);
+        REQUIRE(found == naive_.find([=](const unexpected_entry& each) {
+            return (each.tag & mask) == (wanted & mask);
+        }));
         if (found == nullptr || probe_only) return;
         real_.remove(*found);
         naive_.remove(*found);
         REQUIRE(found->nodes == nullptr);
         free_.push_back(found);
     }
-
-    scenario parameters_;
-    std::mt19937_64 random_;
-    std::vector<std::uint64_t> masks_;
-    std::list<unexpected_entry> store_;
-    std::vector<unexpected_entry*> free_;
-    unexpected_queue real_;
-    naive_queue naive_;
 };
 
 // A queue of `count` messages with tags 0 to count-1.
