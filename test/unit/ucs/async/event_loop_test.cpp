@@ -32,6 +32,12 @@ std::unique_ptr<event_loop> make_loop() {
     return std::move(*made);
 }
 
+// Lets so much time pass, and polls.
+unsigned poll_after(event_loop& loop, ucs::time::nanoseconds time) {
+    virtual_time::now += time;
+    return loop.poll(0);
+}
+
 }  // namespace
 
 TEST_CASE("a readable descriptor calls its handler until it is read") {
@@ -123,16 +129,11 @@ TEST_CASE("timers run when due, in order, and not before") {
     loop->add_timer(100, [&] { log += 'a'; });
     loop->add_timer(
         50, [&] { log += 'b'; }, true);
-    virtual_time::now += 49;
-    CHECK(loop->poll(0) == 0);
-    virtual_time::now += 1;
-    CHECK(loop->poll(0) == 1);
-    virtual_time::now += 50;
-    CHECK(loop->poll(0) == 1);
-    virtual_time::now += 99;
-    CHECK(loop->poll(0) == 0);
-    virtual_time::now += 1;
-    CHECK(loop->poll(0) == 1);
+    CHECK(poll_after(*loop, 49) == 0);
+    CHECK(poll_after(*loop, 1) == 1);
+    CHECK(poll_after(*loop, 50) == 1);
+    CHECK(poll_after(*loop, 99) == 0);
+    CHECK(poll_after(*loop, 1) == 1);
     CHECK(log == "baa");
 }
 
@@ -150,12 +151,9 @@ TEST_CASE("a timer may remove itself, others and add new ones") {
             10, [&] { log += 'c'; }, true);
     });
     second = loop->add_timer(10, [&] { log += 'b'; });
-    virtual_time::now += 10;
-    CHECK(loop->poll(0) == 1);
-    virtual_time::now += 10;
-    CHECK(loop->poll(0) == 1);
-    virtual_time::now += 1000;
-    CHECK(loop->poll(0) == 0);
+    CHECK(poll_after(*loop, 10) == 1);
+    CHECK(poll_after(*loop, 10) == 1);
+    CHECK(poll_after(*loop, 1000) == 0);
     CHECK(log == "ac");
 }
 
