@@ -123,34 +123,29 @@ struct network_kind {
 };
 
 std::vector<network_kind> network_kinds() {
-    uct::sim::parameters rough;
-    rough.max_short = 32;
-    rough.max_bcopy = 1024;
-    rough.max_zcopy = 4096;
-    rough.max_zcopy_header = 16;
-    rough.max_latency = 50'000;
-    rough.delay_probability = 0.2;
-    rough.max_connect_time = 30'000;
-    rough.tx_window = 3;
-    rough.rx_queue = 4;
-    rough.refusal = 0.1;
-    rough.progress_batch = 2;
-    rough.max_completion_delay = 100'000;
-    rough.immediate_completion = 0.3;
-    rough.paired.max_latency = 50'000;
+    const uct::sim::parameters rough{.max_short = 32,
+                                     .max_bcopy = 1024,
+                                     .max_zcopy = 4096,
+                                     .max_zcopy_header = 16,
+                                     .max_latency = 50'000,
+                                     .delay_probability = 0.2,
+                                     .max_connect_time = 30'000,
+                                     .tx_window = 3,
+                                     .rx_queue = 4,
+                                     .refusal = 0.1,
+                                     .progress_batch = 2,
+                                     .max_completion_delay = 100'000,
+                                     .immediate_completion = 0.3,
+                                     .paired = {.max_latency = 50'000}};
 
     uct::sim::parameters landing = rough;
     landing.supports_landing = true;
     landing.max_zcopy_header = 64;
 
-    uct::sim::parameters one_slot;
-    one_slot.tx_window = 1;
-    one_slot.rx_queue = 1;
-    one_slot.progress_batch = 1;
+    const uct::sim::parameters one_slot{.tx_window = 1, .rx_queue = 1, .progress_batch = 1};
 
-    uct::sim::parameters messages_only;
-    messages_only.ops = {};
-    messages_only.ops.add(uct::op::am_bcopy);
+    const uct::sim::parameters messages_only{
+        .ops = {static_cast<std::uint32_t>(uct::op::am_bcopy)}};
 
     return {{"smooth", {}},
             {"rough", rough},

@@ -3,7 +3,6 @@
 //
 // with_other_hooks before|after PATH
 #include <dlfcn.h>
-#include <malloc.h>
 #include <sys/mman.h>
 #include <sys/shm.h>
 #include <unistd.h>

@@ -71,9 +71,7 @@ TEST_CASE_METHOD(receiving,
 }
 
 TEST_CASE("a message whose header is longer than any worker allows is malformed") {
-    uct::sim::parameters network;
-    network.max_bcopy = 32 * 1024;
-    raw_world in(settings{}, network);
+    raw_world in({}, {.max_bcopy = 32 * 1024});
     handler got;
     got.install(in);
     const test::log_capture log;
@@ -353,9 +351,7 @@ TEST_CASE(
 TEST_CASE("am: a small transport buffer leaves space for the headers of programs") {
     // In an earlier version 321 bytes were reserved for memory keys, which no transport here uses.
     for (const std::size_t longest : {std::size_t{320}, std::size_t{330}, std::size_t{1000}}) {
-        uct::sim::parameters network;
-        network.max_bcopy = longest;
-        const raw_world world({}, network);
+        const raw_world world({}, {.max_bcopy = longest});
         CHECK(slot_of<ucp::am_receiver>(*world.worker).max_header() ==
               longest - (wire::am_longest_extra - ucp::longest_exposed_keys));
     }

@@ -20,8 +20,7 @@ raw_world by_messages() {
 // Data lands byte by byte, one byte in each turn of the worker, so that a program can look in
 // between.
 raw_world landing_by_bytes() {
-    uct::sim::parameters network{.supports_landing = true, .landing_piece = 1, .progress_batch = 1};
-    return raw_world({}, network);
+    return raw_world({}, {.supports_landing = true, .landing_piece = 1, .progress_batch = 1});
 }
 
 // Memory of the worker, surrounded by other memory.
@@ -382,9 +381,7 @@ TEST_CASE("a flush after loads and stores does not wait for the connection", "[u
 
 TEST_CASE("a peer that waits for data gets an error when the endpoint is closed by force",
           "[ucp][rma]") {
-    uct::sim::parameters network;
-    network.tx_window = 1;
-    raw_world in({}, network);
+    raw_world in({}, {.tx_window = 1});
     std::vector<std::byte> bytes(1 << 20);
     const auto made =
         mem::map(in.context->memories(), {.address = bytes.data(), .length = bytes.size()});

@@ -2,8 +2,6 @@
 // goes through registered buffers.
 #include "ucp/rndv/choice.hpp"
 
-#include <algorithm>
-
 #include "test/unit/ucp/support/paired_world.hpp"
 #include "ucp/core/activity.hpp"
 

@@ -16,11 +16,9 @@ namespace wire = ucp::wire;
 
 constexpr std::size_t length = 1 << 20;
 
-// Both sides are on one host and may read and write each other's memory.
-raw_world near() {
-    uct::sim::parameters network;
-    network.reach = uct::scope::host;
-    return raw_world({{"RNDV_THRESH", "0"}, {"RNDV_SCHEME", "get_zcopy"}}, network);
+// Both sides, by default on one host, may read and write each other's memory.
+raw_world reading(uct::scope reach = uct::scope::host) {
+    return raw_world({{"RNDV_THRESH", "0"}, {"RNDV_SCHEME", "get_zcopy"}}, {.reach = reach});
 }
 
 // Starts a send and returns its id.
@@ -50,7 +48,7 @@ wire::rtr_header start_split(raw_world& in, std::vector<std::byte>& into,
 TEST_CASE("a request to write for a send that is gone is answered with an error") {
     // Regression: the receive waited for the sender's half for ever. The endpoint of the send may
     // be gone as well.
-    raw_world in = near();
+    raw_world in = reading();
     const bool endpoint_is_gone = GENERATE(false, true);
     std::vector<std::byte> buffer(length);
     in.deliver(wire::rndv_rtr,
@@ -62,7 +60,7 @@ TEST_CASE("a request to write for a send that is gone is answered with an error"
 }
 
 TEST_CASE("a send that is aborted while it writes a part reports the end of the writing") {
-    raw_world in = near();
+    raw_world in = reading();
     const bool by_us = GENERATE(true, false);
     const std::vector<std::byte> data(length, std::byte{1});
     std::vector<std::byte> buffer(length);
@@ -84,7 +82,7 @@ TEST_CASE("a send that is aborted while it writes a part reports the end of the 
 }
 
 TEST_CASE("a send that writes everything ends when it has notified the receiver") {
-    raw_world in = near();
+    raw_world in = reading();
     const std::vector<std::byte> data(length, std::byte{1});
     std::vector<std::byte> buffer(length);
     completion_record sent;
@@ -100,7 +98,7 @@ TEST_CASE("a send that writes everything ends when it has notified the receiver"
 }
 
 TEST_CASE("wrong data requests are rejected with one line, and the send continues") {
-    raw_world in = near();
+    raw_world in = reading();
     const std::vector<std::byte> data(length);
     completion_record sent;
     const std::uint64_t send = start_send(in, data, sent);
@@ -122,7 +120,7 @@ TEST_CASE("wrong data requests are rejected with one line, and the send continue
 }
 
 TEST_CASE("an aborted receive ends when the peer writes into it no more") {
-    raw_world in = near();
+    raw_world in = reading();
     enum class end { it_says_so, it_dies };
     const end ending = GENERATE(end::it_says_so, end::it_dies);
     const std::vector<std::byte> from(length, std::byte{1});
@@ -146,7 +144,7 @@ TEST_CASE("an aborted receive ends when the peer writes into it no more") {
 }
 
 TEST_CASE("a receive whose sender aborts a requested write ends with an error") {
-    raw_world in = near();
+    raw_world in = reading();
     const std::vector<std::byte> from(length, std::byte{1});
     std::vector<std::byte> into(length);
     completion_record received;
@@ -158,7 +156,7 @@ TEST_CASE("a receive whose sender aborts a requested write ends with an error") 
 
 TEST_CASE("a rendezvous message that was probed before its sender closed cannot be received") {
     // Regression: the data was requested, and no reply came.
-    raw_world in = near();
+    raw_world in = reading();
     in.deliver(wire::rndv_rts, wire::rts_header{1, length, in.ep_id(), 9, 0, 0});
     ucp_tag_recv_info_t info{};
     const ucp_tag_message_h taken = ucp_tag_probe_nb(in.worker_handle(), 0, 0, 1, &info);
@@ -174,7 +172,7 @@ TEST_CASE("a rendezvous message that was probed before its sender closed cannot 
 TEST_CASE("an endpoint that both sides have closed starts no operation") {
     // The endpoint lives on until the next slow turn, or for its final message, and no receive may
     // wait for it.
-    raw_world in = near();
+    raw_world in = reading();
     std::vector<std::byte> into(length);
     completion_record received;
     void* const receive = in.post_receive(into, received);
@@ -204,7 +202,7 @@ TEST_CASE("an endpoint that both sides have closed starts no operation") {
 TEST_CASE(
     "an endpoint in error handling mode PEER confirms that its send still ran when it was read") {
     const auto mode = GENERATE(UCP_ERR_HANDLING_MODE_NONE, UCP_ERR_HANDLING_MODE_PEER);
-    raw_world in = near();
+    raw_world in = reading();
     ucp::ep_params params;
     params.error_mode = mode;
     ucp::wireup::adopt(in.ep(), params);
@@ -226,7 +224,7 @@ TEST_CASE(
 }
 
 TEST_CASE("a receive waits for confirmation if the memory that it read may have been reused") {
-    raw_world in = near();
+    raw_world in = reading();
     enum class end { confirmed, broken_off, closed };
     const end ending = GENERATE(end::confirmed, end::broken_off, end::closed);
     const std::vector<std::byte> from(100, std::byte{1});
@@ -256,7 +254,7 @@ TEST_CASE("a receive waits for confirmation if the memory that it read may have 
 TEST_CASE("a part that the sender could not write is read, and later messages are read as well") {
     // Regression: the whole message was requested again, and this peer's memory was never read
     // again.
-    raw_world in = near();
+    raw_world in = reading();
     std::vector<std::byte> from(length);
     for (std::size_t i = 0; i < length; ++i)
         from[i] = static_cast<std::byte>(i * 7 + i / 4096);
@@ -273,9 +271,7 @@ TEST_CASE("a part that the sender could not write is read, and later messages ar
 }
 
 TEST_CASE("the sender writes no part if its connection can be lost while it lives") {
-    uct::sim::parameters network;
-    network.reach = uct::scope::network;
-    raw_world in({{"RNDV_THRESH", "0"}, {"RNDV_SCHEME", "get_zcopy"}}, network);
+    raw_world in = reading(uct::scope::network);
     const std::vector<std::byte> from(length, std::byte{1});
     std::vector<std::byte> into(length);
     completion_record received;
@@ -287,7 +283,7 @@ TEST_CASE("the sender writes no part if its connection can be lost while it live
 }
 
 TEST_CASE("a receive that waits for the peer's part ends with its worker") {
-    raw_world in = near();
+    raw_world in = reading();
     const bool closed_before = GENERATE(true, false);
     const std::vector<std::byte> from(length, std::byte{1});
     std::vector<std::byte> into(length);

@@ -390,9 +390,7 @@ TEST_CASE("given up: after a refusal of paired lanes endpoints connect over othe
     constexpr std::uint64_t impossible = 72;
     const bool offers_pairs = GENERATE(false, true);
     CAPTURE(offers_pairs);
-    uct::sim::parameters slow;
-    slow.max_connect_time = 10'000;
-    world in(slow);
+    world in({.max_connect_time = 10'000});
     const std::vector<std::byte> own = offers_pairs ? in.address() : in.peer.address();
     in.request_pairing(attempt, in.worker_paired, own);
     in.join(attempt);

@@ -31,13 +31,11 @@ struct world : ucp_test::paired_world {
 };
 
 parameters unsteady() {
-    parameters params;
-    params.delay_probability = 0.3;
-    params.refusal = 0.3;
-    params.tx_window = 1;
-    params.rx_queue = 2;
-    params.max_connect_time = 50'000;
-    return params;
+    return {.delay_probability = 0.3,
+            .max_connect_time = 50'000,
+            .tx_window = 1,
+            .rx_queue = 2,
+            .refusal = 0.3};
 }
 
 // Both sides connect, send and receive at the same time, and close.

@@ -255,6 +255,16 @@ struct mixed_world : raw_world {
     raw_peer between{network};
 };
 
+// Interfaces that work inside the host only, and a second worker.
+struct host_world : raw_world {
+    host_world() : raw_world({}, {.reach = uct::scope::host}) {
+        drive([this] { return wanted->progress(); });
+    }
+
+    std::unique_ptr<ucp::context> wanted_context = make_context({&component}, {});
+    std::unique_ptr<ucp::worker> wanted = make_worker(*wanted_context);
+};
+
 }  // namespace
 
 TEST_CASE("an address with a worker's key does not let its author stand between two workers") {
@@ -300,37 +310,27 @@ TEST_CASE("an address with the worker's own key that leads elsewhere is invalid"
 
 TEST_CASE("the last given address counts until an endpoint is connected") {
     // Regression: an endpoint by a wrong address broke the endpoints by the right one.
-    uct::sim::parameters network;
-    network.reach = uct::scope::host;
-    raw_world in({}, network);
-    const auto context = make_context({&in.component}, {});
-    const auto wanted = make_worker(*context);
-    in.drive([&wanted] { return wanted->progress(); });
+    host_world in;
     const raw_peer silent(in.network);
-    const auto wrong = with_key(silent.address(), wanted->identity().public_half());
+    const auto wrong = with_key(silent.address(), in.wanted->identity().public_half());
     ucp::ep& first = in.ep_to(wrong);
     in.use(first);
     CHECK(ucp::wireup::state_of(first) == state::requested);
-    const ucp::ep& second = in.ep_to(wanted->identity().address(false));
+    const ucp::ep& second = in.ep_to(in.wanted->identity().address(false));
     CHECK(&second.remote() == &first.remote());
     in.settle();
     CHECK(ucp::wireup::state_of(first) == state::ready);
     // Another form of the right address changes nothing, and neither does a wrong one any more.
     auto& lanes = ucp::slot_of<ucp::wireup::lane_setup>(first.remote());
-    CHECK_FALSE(lanes.readdress(wanted->identity().address(true)));
+    CHECK_FALSE(lanes.readdress(in.wanted->identity().address(true)));
     CHECK_FALSE(lanes.readdress(wrong));
 }
 
 TEST_CASE("a peer without lanes is reached by the interfaces that its full address adds") {
-    // The interface works inside the host only, so the address for other hosts leads nowhere.
-    uct::sim::parameters network;
-    network.reach = uct::scope::host;
-    raw_world in({}, network);
-    const auto context = make_context({&in.component}, {});
-    const auto wanted = make_worker(*context);
-    in.drive([&wanted] { return wanted->progress(); });
-    ucp::ep& first = in.ep_to(wanted->identity().address(true));
-    const ucp::ep& second = in.ep_to(wanted->identity().address(false));
+    // The address for other hosts leads nowhere.
+    host_world in;
+    ucp::ep& first = in.ep_to(in.wanted->identity().address(true));
+    const ucp::ep& second = in.ep_to(in.wanted->identity().address(false));
     REQUIRE(&second.remote() == &first.remote());
     in.use(first);
     CHECK(ucp::wireup::state_of(first) == state::ready);
@@ -384,9 +384,7 @@ TEST_CASE("a worker that connects by itself gets its reply although a wrong addr
 }
 
 TEST_CASE("a worker is reached by either of its addresses, and by no other one") {
-    uct::sim::parameters network;
-    network.reach = uct::scope::host;
-    raw_world in({}, network);
+    raw_world in({}, {.reach = uct::scope::host});
     REQUIRE(in.worker->identity().address(true) != in.worker->identity().address(false));
     std::vector<std::byte> other = in.worker->identity().address(false);
     other.back() ^= std::byte{1};

@@ -25,10 +25,7 @@ std::vector<std::string> lines_of(const std::string& text) {
 }
 
 ulog::settings to_file(const std::string& path) {
-    ulog::settings wanted;
-    wanted.levels = "info";
-    wanted.file = path;
-    return wanted;
+    return {.levels = "info", .file = path};
 }
 
 // Restores the default log settings for later tests.

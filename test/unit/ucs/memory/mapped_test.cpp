@@ -4,7 +4,6 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-#include <cstdint>
 #include <optional>
 
 #include "test/support/descriptor_limit.hpp"

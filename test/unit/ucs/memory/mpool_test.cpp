@@ -11,10 +11,7 @@ using ucs::memory::mpool;
 namespace {
 
 mpool::parameters of_size(std::size_t size) {
-    mpool::parameters wanted;
-    wanted.name = "test";
-    wanted.element_size = size;
-    return wanted;
+    return {.name = "test", .element_size = size};
 }
 
 bool aligned(const void* address, std::size_t alignment) {

@@ -259,9 +259,7 @@ TEST_CASE_METHOD(cached, "memory that is unmapped during its registration is reg
 
 TEST_CASE("without a cache each use registers") {
     fake_registrar registrar;
-    registration_cache::settings none;
-    none.enable = false;
-    registration_cache cache(registrar, "test", none);
+    registration_cache cache(registrar, "test", {.enable = false});
     CHECK_FALSE(cache.is_caching());
     const user with{cache};
     registration first = with.get(0, 2);
@@ -280,9 +278,7 @@ TEST_CASE("without a cache each use registers") {
 
 TEST_CASE("a cache shows its state") {
     fake_registrar registrar;
-    registration_cache::settings bounds;
-    bounds.max_regions = 5;
-    registration_cache cache(registrar, "test", bounds);
+    registration_cache cache(registrar, "test", {.max_regions = 5});
     const user with{cache};
     const registration used = with.get(0, 3);
     with.get(10, 1);

@@ -7,11 +7,7 @@ using namespace uct::ib;
 namespace {
 
 gid_entry entry(std::uint32_t index, gid_type type, const raw_gid& gid) {
-    gid_entry made;
-    made.index = index;
-    made.type = type;
-    made.gid = gid;
-    return made;
+    return {.gid = gid, .index = index, .type = type};
 }
 
 constexpr raw_gid link_local{0xfe, 0x80, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0xff, 0xfe, 0, 0, 1};

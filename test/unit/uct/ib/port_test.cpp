@@ -1,7 +1,6 @@
 #include "uct/ib/base/device/port.hpp"
 
 #include <catch2/catch.hpp>
-#include <cmath>
 #include <limits>
 
 using namespace uct::ib;

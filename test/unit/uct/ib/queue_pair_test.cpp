@@ -20,11 +20,9 @@ Settings with(std::initializer_list<std::pair<const char*, const char*>> values)
 }
 
 uct::ib::address peer_on_ethernet() {
-    uct::ib::address peer;
-    peer.link = uct::ib::gid_type::roce_v2;
-    peer.read_depth = 3;
-    peer.gid = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 0, 0, 1};
-    return peer;
+    return {.link = uct::ib::gid_type::roce_v2,
+            .read_depth = 3,
+            .gid = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 0, 0, 1}};
 }
 
 }  // namespace
@@ -66,9 +64,7 @@ TEST_CASE("the transition to receive uses the peer's data and the smaller MTU") 
 }
 
 TEST_CASE("within an InfiniBand subnet the LID is the address") {
-    uct::ib::address peer;
-    peer.lid = 12;
-    const transition made = to_receive({}, with({}), peer, {1, 2, 0, 0, 0, IBV_MTU_1024});
+    const transition made = to_receive({}, with({}), {.lid = 12}, {1, 2, 0, 0, 0, IBV_MTU_1024});
     CHECK(made.attr.ah_attr.is_global == 0);
     CHECK(made.attr.ah_attr.dlid == 12);
 }
@@ -90,9 +86,7 @@ TEST_CASE("the transition to send has the retry options, and the depth of both s
 }
 
 TEST_CASE("packets are marked as the user wants, and RoCE v2 as switches expect it") {
-    uct::ib::gid_entry gid;
-    gid.index = 3;
-    gid.type = uct::ib::gid_type::roce_v2;
+    uct::ib::gid_entry gid{.index = 3, .type = uct::ib::gid_type::roce_v2};
     const auto path_with = [&](std::initializer_list<std::pair<const char*, const char*>> values) {
         return uct::ib::path_from(2, 5, gid, with<uct::ib::settings>(values));
     };

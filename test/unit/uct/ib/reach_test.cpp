@@ -9,11 +9,9 @@ using namespace ucs::net;
 namespace {
 
 gid_entry gid_of_ipv4(std::uint8_t network, std::uint8_t host, std::uint32_t interface = 2) {
-    gid_entry made;
-    made.gid = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 9, network, host};
-    made.interface_index = interface;
-    made.type = gid_type::roce_v2;
-    return made;
+    return {.gid = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 9, network, host},
+            .interface_index = interface,
+            .type = gid_type::roce_v2};
 }
 
 gid_entry gid_of_ipv6(std::uint8_t first, std::uint8_t second) {
@@ -99,10 +97,7 @@ TEST_CASE("GIDs of other network namespaces are used only if there is no other")
 }
 
 TEST_CASE("ports of another link, partition, family or InfiniBand subnet are unreachable") {
-    address own;
-    own.link = gid_type::roce_v2;
-    own.pkey = 0xffff;
-    own.gid = gid_of_ipv4(0, 1).gid;
+    const address own{.link = gid_type::roce_v2, .pkey = 0xffff, .gid = gid_of_ipv4(0, 1).gid};
     address peer = own;
     peer.gid = gid_of_ipv4(7, 2).gid;
     CHECK(reason_apart(own, peer).empty());  // the routing table may know more
@@ -121,9 +116,7 @@ TEST_CASE("ports of another link, partition, family or InfiniBand subnet are unr
 }
 
 TEST_CASE("another InfiniBand subnet is unreachable, whatever its prefix") {
-    address own;
-    own.pkey = 0xffff;
-    own.gid = gid_of_ipv6(0xfe, 0x80).gid;
+    address own{.pkey = 0xffff, .gid = gid_of_ipv6(0xfe, 0x80).gid};
     address peer = own;
     peer.gid.back() = 9;
     CHECK(reason_apart(own, peer).empty());

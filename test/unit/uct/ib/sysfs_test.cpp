@@ -1,7 +1,5 @@
 #include "uct/ib/base/device/sysfs.hpp"
 
-#include <sys/stat.h>
-
 #include <catch2/catch.hpp>
 
 #include "test/support/temp_dir.hpp"

@@ -10,14 +10,12 @@
 namespace {
 
 uct::ib::address some_address() {
-    uct::ib::address made;
-    made.link = uct::ib::gid_type::roce_v2;
-    made.mtu = IBV_MTU_1024;
-    made.read_depth = 16;
-    made.pkey = 0xffff;
-    made.gid = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 0, 0, 1};
-    made.iface_id = 77;
-    return made;
+    return {.link = uct::ib::gid_type::roce_v2,
+            .mtu = IBV_MTU_1024,
+            .read_depth = 16,
+            .pkey = 0xffff,
+            .gid = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 0, 0, 1},
+            .iface_id = 77};
 }
 
 }  // namespace

@@ -238,9 +238,7 @@ TEST_CASE("sim memory: operations wait for a partner that is connected late, or 
 TEST_CASE("sim memory: atomic operations of two endpoints lose nothing") {
     for (std::uint64_t seed = 1; seed <= 10; ++seed) {
         CAPTURE(seed);
-        parameters options;
-        options.tx_window = 64;
-        network both(seed, options);
+        network both(seed, {.tx_window = 64});
         both.connect();
         const auto memory = *both.b.iface->domain()->allocate(16);
         const auto there = *both.a.iface->domain()->attach(memory.key, memory_access::change);

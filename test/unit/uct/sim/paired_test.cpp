@@ -41,9 +41,7 @@ TEST_CASE("sim pairs: a resource and its interfaces report pairing, and are the 
 TEST_CASE("sim pairs: nothing is sent before an endpoint is connected, then pending sends are") {
     for (std::uint64_t seed = 1; seed <= 10; ++seed) {
         CAPTURE(seed);
-        parameters options;
-        options.max_connect_time = 5000;
-        network both(seed, options);
+        network both(seed, {.max_connect_time = 5000});
         waiting request(*both.there);
         CHECK(send(*both.there, 1) == UCS_ERR_NO_RESOURCE);
         both.there->pending_add(request);
@@ -115,9 +113,7 @@ TEST_CASE("sim pairs: check finds out that a partner is gone") {
     CHECK(both.a.failures.size() == 1);
     CHECK(both.b.failures == std::vector{UCS_ERR_CONNECTION_RESET});
 
-    parameters options;
-    options.both_ways = false;
-    network silent(4, options);
+    network silent(4, {.both_ways = false});
     silent.connect();
     silent.net.fail_after(0, 1, 10);
     silent.let_run(give_up_time(silent.net));
@@ -164,11 +160,9 @@ TEST_CASE(
 }
 
 TEST_CASE("sim pairs: an endpoint may be its own partner, even with broken paths to others") {
-    parameters options;
-    options.paired.dead_path = 1;
     for (std::uint64_t seed = 1; seed <= 10; ++seed) {
         CAPTURE(seed);
-        network both(seed, options);
+        network both(seed, {.paired = {.dead_path = 1}});
         auto loop = both.a.connect(both.a);
         REQUIRE(loop->connect_to(connection_of(both.a, *loop)) == UCS_OK);
         for (std::uint64_t i = 0; i < 3; ++i)
@@ -214,9 +208,7 @@ TEST_CASE(
 TEST_CASE("sim pairs: endpoints on a broken path fail when they send") {
     for (const bool by_chance : {false, true}) {
         CAPTURE(by_chance);
-        parameters options;
-        options.paired.dead_path = by_chance ? 1 : 0;
-        network both(7, options);
+        network both(7, {.paired = {.dead_path = by_chance ? 1.0 : 0.0}});
         if (!by_chance) both.net.break_path(1, 0);
         both.connect();
         REQUIRE(send(*both.there, 1) == UCS_OK);
@@ -228,9 +220,7 @@ TEST_CASE("sim pairs: endpoints on a broken path fail when they send") {
 }
 
 TEST_CASE("sim pairs: creating an endpoint may fail") {
-    parameters options;
-    options.paired.creation_failure = 0.5;
-    fabric net(8, options);
+    fabric net(8, {.paired = {.creation_failure = 0.5}});
     const paired_component component(net);
     worker a(component, 1);
     unsigned made = 0;

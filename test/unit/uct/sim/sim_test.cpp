@@ -14,13 +14,11 @@ using namespace sim_fixture;
 using namespace uct::sim;
 
 parameters rough() {
-    parameters network;
-    network.delay_probability = 0.3;
-    network.refusal = 0.1;
-    network.tx_window = 4;
-    network.rx_queue = 3;
-    network.max_connect_time = 5000;
-    return network;
+    return {.delay_probability = 0.3,
+            .max_connect_time = 5000,
+            .tx_window = 4,
+            .rx_queue = 3,
+            .refusal = 0.1};
 }
 
 // Two workers on a network, and a loop that progresses them.
@@ -98,9 +96,7 @@ TEST_CASE_METHOD(two_workers,
 TEST_CASE("sim: an endpoint fails at the operation that a test names") {
     for (std::uint64_t seed = 1; seed <= 10; ++seed) {
         CAPTURE(seed);
-        parameters one_way;
-        one_way.both_ways = false;
-        fabric network(seed, one_way);
+        fabric network(seed, {.both_ways = false});
         worker a(network, 1);
         worker b(network, 2);
         const auto there = a.connect(b);
@@ -166,9 +162,7 @@ TEST_CASE("sim: messages lost with their link do not hold back those of other li
     // could use them.
     for (std::uint64_t seed = 1; seed <= 20; ++seed) {
         CAPTURE(seed);
-        parameters narrow;
-        narrow.rx_queue = 1;
-        fabric network(seed, narrow);
+        fabric network(seed, {.rx_queue = 1});
         worker a(network, 1);
         worker b(network, 2);
         worker c(network, 3);

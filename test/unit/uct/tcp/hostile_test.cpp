@@ -1,4 +1,3 @@
-#include <dirent.h>
 #include <linux/sockios.h>
 #include <sys/ioctl.h>
 

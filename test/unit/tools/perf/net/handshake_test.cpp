@@ -1,7 +1,6 @@
 #include "tools/perf/net/handshake.hpp"
 
 #include <fcntl.h>
-#include <netinet/in.h>
 
 #include <catch2/catch.hpp>
 

@@ -15,11 +15,7 @@ std::shared_ptr<peer> make_peer(std::uint64_t iface_id) {
 }
 
 wire::hello hello_of(const peer& from, std::uint64_t connection, std::uint32_t patience = 30) {
-    wire::hello made;
-    made.from = from.where;
-    made.connection = connection;
-    made.timeout = patience;
-    return made;
+    return {.from = from.where, .connection = connection, .timeout = patience};
 }
 
 constexpr datagram_source home{{}, 0, 1};

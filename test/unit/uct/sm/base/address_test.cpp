@@ -14,19 +14,11 @@ std::vector<std::byte> bytes_of(const Address& address) {
 }
 
 posix_address good_posix() {
-    posix_address address;
-    address.pid = 10;
-    address.host = 20;
-    address.socket_id = 30;
-    return address;
+    return {.pid = 10, .host = 20, .socket_id = 30};
 }
 
 cma_address good_cma() {
-    cma_address address;
-    address.pid = 10;
-    address.host = 20;
-    address.cookie_at = 30;
-    return address;
+    return {.pid = 10, .host = 20, .cookie_at = 30};
 }
 
 }  // namespace

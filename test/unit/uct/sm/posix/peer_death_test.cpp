@@ -116,10 +116,7 @@ private:
 };
 
 posix::hello small_hello() {
-    posix::hello said;
-    said.slots = 8;
-    said.bulk_size = 4096;
-    said.max_message = 512;
+    posix::hello said{.slots = 8, .bulk_size = 4096, .max_message = 512};
     said.segment_size = said.geometry().segment_size();
     return said;
 }

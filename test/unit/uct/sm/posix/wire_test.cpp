@@ -7,11 +7,7 @@ using namespace uct::posix;
 namespace {
 
 hello good_hello() {
-    hello said;
-    said.pid = 1;
-    said.slots = 256;
-    said.bulk_size = 262144;
-    said.max_message = 8256;
+    hello said{.pid = 1, .slots = 256, .bulk_size = 262144, .max_message = 8256};
     said.segment_size = said.geometry().segment_size();
     return said;
 }
