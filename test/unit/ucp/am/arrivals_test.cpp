@@ -223,8 +223,7 @@ TEST_CASE("memory for messages that peers announce and never send is limited") {
 
 TEST_CASE("a peer that blocks memory for active messages fails when others need it") {
     raw_world in(rendezvous_by_am);
-    raw_peer other(in.network);
-    other.reach(*in.worker);
+    raw_peer other(in.network, *in.worker);
     const auto settle = [&] {
         do {
             in.settle();

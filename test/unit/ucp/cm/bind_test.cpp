@@ -206,9 +206,8 @@ TEST_CASE("a repeated bind for a failed client is refused", "[cm]") {
 TEST_CASE("a peer that connected first and that a client then connects to is no stranger", "[cm]") {
     // Regression: the lane of the program's endpoint was emptied for new peers.
     client_world in;
-    raw_peer asker(in.network);
+    raw_peer asker(in.network, *in.worker);
     in.drive([&asker] { return asker.progress(); });
-    asker.reach(*in.worker);
     asker.send(wire::wireup_type::request, 88, 0);
     in.settle();
     CHECK(in.worker->limits().uninvited().size() == 1);
@@ -222,9 +221,8 @@ TEST_CASE("a peer that connected first and that a client then connects to is no 
 
 TEST_CASE("a client fails if no transport reaches the server of its bind", "[cm]") {
     client_world in;
-    raw_peer far(in.network);
+    raw_peer far(in.network, *in.worker);
     in.drive([&far] { return far.progress(); });
-    far.reach(*in.worker);
     auto unreachable = parsed(far.address());
     unreachable.entries.clear();
     wire::wireup_header bind = bind_of(in);

@@ -52,14 +52,10 @@ private:
 };
 
 // Only few messages fit into the network's queue to a peer that does not read.
-uct::sim::parameters short_queues() {
-    uct::sim::parameters network{.reach = uct::scope::host, .rx_queue = 4};
-    return network;
-}
-
 struct waiting_world : raw_world {
     waiting_world()
-        : raw_world({{"RNDV_THRESH", "0"}, {"RNDV_SCHEME", "get_zcopy"}}, short_queues()) {}
+        : raw_world({{"RNDV_THRESH", "0"}, {"RNDV_SCHEME", "get_zcopy"}},
+                    {.reach = uct::scope::host, .rx_queue = 4}) {}
 
     // Returns an endpoint of the program to the peer, which connects first.
     ucp::ep& connect(slow_reader& to) {
@@ -327,9 +323,8 @@ TEST_CASE("a worker does not fail because of replies to requests that others sen
     waiting_world in;
     slow_reader busy(in.network);  // has sent no request
     const ucp::ep& to_busy = in.connect(busy);
-    raw_peer other(in.network);
+    raw_peer other(in.network, *in.worker);
     in.drive([&] { return other.progress(); });
-    other.reach(*in.worker);
     const test::log_capture log;
     in.worker->limits().waiting().set_most(80'000);
     const wire::rtr_header request{

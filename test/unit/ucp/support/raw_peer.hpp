@@ -32,6 +32,8 @@ void send_raw(uct::ep& lane, uct::am_id id, const void* header, std::size_t leng
 class raw_peer {
 public:
     explicit raw_peer(uct::sim::fabric& network);
+    // Also makes the lane to the worker.
+    raw_peer(uct::sim::fabric& network, const ucp::worker& to) : raw_peer(network) { reach(to); }
 
     [[nodiscard]] std::uint64_t uid() const noexcept { return uid_; }
     [[nodiscard]] std::vector<std::byte> address() const;

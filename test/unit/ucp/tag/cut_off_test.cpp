@@ -38,6 +38,12 @@ void send_small(raw_world& in, raw_peer& from, std::uint64_t tag, std::size_t co
     }
 }
 
+// Another peer sends messages, and its connection ends.
+void pass(raw_world& in, std::uint64_t tag, std::size_t count) {
+    raw_peer passing(in.network, *in.worker);
+    send_small(in, passing, tag, count);
+}
+
 // Methods of filling a receiver's memory. `number` counts the messages.
 enum class kind : std::uint8_t { small, synchronous, incomplete, pieces, rts_only };
 
@@ -97,8 +103,7 @@ std::size_t received(const raw_world& in, std::uint64_t tag) {
 TEST_CASE("a sender that sends on above the hard limit is cut off, and other senders are not") {
     test::log_capture log;
     raw_world in(limited);
-    raw_peer other(in.network);
-    other.reach(*in.worker);
+    raw_peer other(in.network, *in.worker);
     const kind method =
         GENERATE(kind::small, kind::synchronous, kind::incomplete, kind::pieces, kind::rts_only);
     send_small(in, other, 2, 3);
@@ -154,8 +159,7 @@ TEST_CASE("successive connections cannot store more than the limit") {
     const auto sends = GENERATE(as<std::size_t>{}, 1, 20, 55);
     std::size_t most = 0;
     for (std::size_t sent = 0; sent < 400; sent += sends) {
-        raw_peer passing(in.network);
-        passing.reach(*in.worker);
+        raw_peer passing(in.network, *in.worker);
         send_small(in, passing, 2, sends);
         most = std::max(most, memory_of(in).kept());
     }
@@ -171,16 +175,11 @@ TEST_CASE("successive connections cannot store more than the limit") {
 TEST_CASE("the oldest messages of ended connections are dropped first") {
     raw_world in(limited);
     send_small(in, in.peer, 1, 15);  // some of these messages count for no connection
-    const auto pass = [&in](std::uint64_t tag, std::size_t count) {
-        raw_peer passing(in.network);
-        passing.reach(*in.worker);
-        send_small(in, passing, tag, count);
-    };
-    pass(2, 30);
-    pass(3, 30);
+    pass(in, 2, 30);
+    pass(in, 3, 30);
     // but the ended connections together have no more than a share
     REQUIRE(memory_of(in).kept() > hard);
-    pass(4, 10);
+    pass(in, 4, 10);
     send_small(in, in.peer, 1, 5);
     CHECK(in.ep().failure() == UCS_OK);
     CHECK(received(in, 1) == 20);
@@ -198,8 +197,7 @@ TEST_CASE("the sender of a dropped message gets an error if it has another conne
     send_small(in, in.peer, 1, 10);
     const kind method = GENERATE(kind::synchronous, kind::incomplete, kind::rts_only);
     for (std::uint64_t number = 1; number <= 400; ++number) {
-        raw_peer passing(in.network);
-        passing.reach(*in.worker);
+        raw_peer passing(in.network, *in.worker);
         send_one(in, passing, method, number);
     }
     CHECK(memory_of(in).kept() <= hard + share / 16 + 2 * length);
@@ -225,8 +223,7 @@ TEST_CASE(
     send_small(in, in.peer, 1, 10);  // these messages count for no connection
     std::vector<ucp_tag_message_h> taken;
     const auto pass_and_probe = [&] {
-        raw_peer passing(in.network);
-        passing.reach(*in.worker);
+        raw_peer passing(in.network, *in.worker);
         send_small(in, passing, 2, 20);
         for (int i = 0; i < 20; ++i) {
             ucp_tag_recv_info_t info;
@@ -239,11 +236,7 @@ TEST_CASE(
     const std::size_t kept = memory_of(in).kept();
     REQUIRE(kept > hard + length);
     // A message that was not removed by a probe is dropped, but the memory stays in use.
-    {
-        raw_peer passing(in.network);
-        passing.reach(*in.worker);
-        send_small(in, passing, 3, 10);
-    }
+    pass(in, 3, 10);
     send_small(in, in.peer, 1, 5);
     in.settle();
     CHECK_FALSE(memory_of(in).is_overfull());
@@ -260,8 +253,7 @@ TEST_CASE(
 
 TEST_CASE("senders with little memory each are not cut off, for any total") {
     raw_world in(limited);
-    raw_peer other(in.network);
-    other.reach(*in.worker);
+    raw_peer other(in.network, *in.worker);
     // The first few messages count for no connection.
     constexpr std::size_t each = 60;
     send_small(in, in.peer, 1, each);

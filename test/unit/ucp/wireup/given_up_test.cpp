@@ -420,9 +420,8 @@ TEST_CASE("given up: unused paired lanes make room for those of other peers") {
     CHECK(in.worker->limits().uninvited().size() == 1);
     CHECK(in.worker->peers().size() == 1);
 
-    raw_peer newcomer(in.network);
+    raw_peer newcomer(in.network, *in.worker);
     in.driver.add([&newcomer] { return newcomer.progress(); });
-    newcomer.reach(*in.worker);
     newcomer.send(type::request, 5, 0);
     in.settle();
     const auto answers = newcomer.connection_messages(1);

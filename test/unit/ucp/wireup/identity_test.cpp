@@ -451,8 +451,7 @@ TEST_CASE("a partial message of a client that moves to another address keeps no 
 TEST_CASE("receives of a client that moves to another address wait in no lane", "[cm]") {
     // Regression: a receive that waited in a lane of the old address was looked for in the lanes of
     // the new one.
-    uct::sim::parameters network{.bandwidth = 1e6, .tx_window = 2, .progress_batch = 100'000};
-    lone_world in(network);
+    lone_world in({.bandwidth = 1e6, .tx_window = 2, .progress_batch = 100'000});
     const raw_peer other(in.network);
     const bytes address = in.peer.address();
     const auto served = in.accept_claim(in.peer.uid(), with_more_interfaces(address, other));

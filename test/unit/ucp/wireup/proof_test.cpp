@@ -224,8 +224,7 @@ TEST_CASE("a repeated request over another connection does not change the peer's
     // Regression: the process that had recorded the request filled the receiver's memory, and the
     // peer was cut off for that.
     raw_world in({});
-    raw_peer other(in.network);
-    other.reach(*in.worker);
+    raw_peer other(in.network, *in.worker);
     const std::vector<std::byte> address = in.peer.address();
     const std::uint64_t connection = in.ep().remote().connection;
     REQUIRE(connection != 0);
@@ -339,8 +338,7 @@ TEST_CASE("a peer without lanes is reached by the interfaces that its full addre
 TEST_CASE("every message that starts a connection corrects a wrong address of its sender") {
     const wireup_type type = GENERATE(wireup_type::request, wireup_type::bind, wireup_type::pair);
     raw_world in({});
-    raw_peer wanted(in.network);
-    wanted.reach(*in.worker);
+    raw_peer wanted(in.network, *in.worker);
     const raw_peer elsewhere(in.network);
     const std::vector<std::byte> own = wanted.address();
     const ucp::ep& made = in.ep_to(with_key(elsewhere.address(), *ucp::address::identity_in(own)));
@@ -488,9 +486,8 @@ TEST_CASE("malformed addresses in proven messages replace no valid one and log f
     // Regression: the malformed addresses replaced the sender's address.
     const auto type = GENERATE(wireup_type::request, wireup_type::bind, wireup_type::pair);
     raw_world in({});
-    raw_peer sender(in.network);
+    raw_peer sender(in.network, *in.worker);
     in.drive([&] { return sender.progress(); });
-    sender.reach(*in.worker);
     const std::vector<std::byte> own = sender.address();
     const ucp::ep& made = in.ep_to(own);
     const test::log_capture log;

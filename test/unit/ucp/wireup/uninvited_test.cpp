@@ -59,9 +59,8 @@ struct asking_world : raw_world {
         worker->limits().uninvited().set_limits({.most = most_of_all});
     }
     asker& newcomer() {
-        raw_peer& fresh = peers_.emplace_back(network);
+        raw_peer& fresh = peers_.emplace_back(network, *worker);
         drive([&fresh] { return fresh.progress(); });
-        fresh.reach(*worker);
         return askers_.emplace_back(*this, fresh);
     }
     asker first;
