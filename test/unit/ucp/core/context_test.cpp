@@ -4,26 +4,11 @@
 #include <catch2/catch.hpp>
 
 #include "test/support/log_capture.hpp"
+#include "test/unit/ucp/core/listed_component.hpp"
 
 namespace {
 
-// A transport with the devices that the test gives it. No test opens it.
-class listed_component final : public uct::component {
-public:
-    listed_component(const char* name, uct::listing found)
-        : name_(name), found_(std::move(found)) {}
-    const char* name() const noexcept override { return name_; }
-    std::vector<const ucs::config::table*> options() const override { return {}; }
-    uct::listing query(const ucs::config::source&) const override { return found_; }
-    ucs::result<std::unique_ptr<uct::iface>> open(const uct::resource&,
-                                                  const uct::iface_params&) const override {
-        return UCS_ERR_UNSUPPORTED;
-    }
-
-private:
-    const char* name_;
-    uct::listing found_;
-};
+using ucp_test::listed_component;
 
 constexpr auto network = uct::device_type::network;
 constexpr auto memory = uct::device_type::shared_memory;

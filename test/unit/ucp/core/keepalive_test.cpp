@@ -2,32 +2,25 @@
 #include <catch2/catch.hpp>
 
 #include "test/support/virtual_time.hpp"
-#include "ucp/core/context.hpp"
-#include "ucp/core/worker.hpp"
+#include "test/unit/ucp/support/raw_peer.hpp"
 #include "ucp/wireup/accept.hpp"
 #include "ucp/wireup/connection.hpp"
 #include "ucp/wireup/explain.hpp"
 #include "ucs/vfs/walk.hpp"
 #include "uct/base/builtin.hpp"
-#include "uct/sim/component.hpp"
+
+using namespace ucp_test;
 
 namespace {
 
-std::unique_ptr<ucp::context> make_context(const std::vector<const uct::component*>& all) {
-    ucs::config::source source = ucs::config::source::empty();
-    source.set("HOST_PROBE", "n");
-    source.set("NET_DEVICES", "lo");
-    ucp::context_params params;
-    params.features = UCP_FEATURE_TAG;
-    return std::move(*ucp::context::create(params, std::move(source), all));
-}
+const settings over_lo{{"NET_DEVICES", "lo"}};
 
 }  // namespace
 
 TEST_CASE("the keepalive also watches a peer that connected first") {
-    const auto context = make_context({&uct::tcp_component()});
-    const auto worker = std::move(*ucp::worker::create(*context, {}));
-    const auto peer_worker = std::move(*ucp::worker::create(*context, {}));
+    const auto context = make_context({&uct::tcp_component()}, over_lo);
+    const auto worker = make_worker(*context);
+    const auto peer_worker = make_worker(*context);
     ucp::ep_params params;
     params.error_mode = GENERATE(UCP_ERR_HANDLING_MODE_PEER, UCP_ERR_HANDLING_MODE_NONE);
     ucp::ep* const our_ep =
@@ -47,9 +40,9 @@ TEST_CASE("the keepalive also watches a peer that connected first") {
 TEST_CASE("the keepalive watches a peer as soon as its lane needs that") {
     uct::sim::fabric network(1);
     const uct::sim::sim_component sim(network);
-    const auto context = make_context({&sim, &uct::tcp_component()});
-    const auto worker = std::move(*ucp::worker::create(*context, {}));
-    const auto peer_worker = std::move(*ucp::worker::create(*context, {}));
+    const auto context = make_context({&sim, &uct::tcp_component()}, over_lo);
+    const auto worker = make_worker(*context);
+    const auto peer_worker = make_worker(*context);
     ucp::ep_params params;
     params.error_mode = UCP_ERR_HANDLING_MODE_PEER;
     ucp::ep* const our_ep =
@@ -71,9 +64,9 @@ TEST_CASE("the keepalive watches a peer as soon as its lane needs that") {
 
 TEST_CASE("the object tree shows how many peers the keepalive watches, and for how long") {
     const test::virtual_time clock;
-    const auto context = make_context({&uct::tcp_component()});
-    const auto worker = std::move(*ucp::worker::create(*context, {}));
-    const auto peer_worker = std::move(*ucp::worker::create(*context, {}));
+    const auto context = make_context({&uct::tcp_component()}, over_lo);
+    const auto worker = make_worker(*context);
+    const auto peer_worker = make_worker(*context);
     const auto shown = [&](const char* name) {
         const auto got = ucs::vfs::answer_below(
             *worker, {ucs::vfs::verb::read, std::string("keepalive/") + name, {}});

@@ -15,14 +15,7 @@ struct paired_world {
                  std::uint64_t features, const settings& options = {})
         : identities(seed), network(seed, network_parameters) {
         for (int i = 0; i < 2; ++i) {
-            ucs::config::source source = ucs::config::source::empty();
-            source.set("HOST_PROBE", "n");
-            for (const auto& [name, value] : options)
-                source.set(name, value);
-            ucp::context_params params;
-            params.features = features;
-            const uct::component* list[] = {&by_address, &in_pairs};
-            contexts.push_back(std::move(*ucp::context::create(params, std::move(source), list)));
+            contexts.push_back(make_context({&by_address, &in_pairs}, options, features));
             workers.push_back(std::move(*ucp::worker::create(*contexts.back(), {})));
             driver.add([worker = workers.back().get()] { return worker->progress(); });
         }

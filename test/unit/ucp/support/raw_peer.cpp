@@ -36,13 +36,13 @@ std::size_t pack(void* arg, void* into, std::size_t) {
 }  // namespace
 
 std::unique_ptr<ucp::context> make_context(const std::vector<const uct::component*>& components,
-                                           const settings& options) {
+                                           const settings& options, std::uint64_t features) {
     ucs::config::source source = ucs::config::source::empty();
     source.set("HOST_PROBE", "n");
     for (const auto& [option, value] : options)
         source.set(option, value);
     ucp::context_params params;
-    params.features = UCP_FEATURE_TAG;
+    params.features = features;
     return std::move(*ucp::context::create(params, std::move(source), components));
 }
 

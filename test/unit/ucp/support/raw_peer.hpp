@@ -154,7 +154,8 @@ inline const ucp_request_param_t plain{};
 using settings = std::vector<std::pair<std::string, std::string>>;
 
 [[nodiscard]] std::unique_ptr<ucp::context> make_context(
-    const std::vector<const uct::component*>& components, const settings& options);
+    const std::vector<const uct::component*>& components, const settings& options,
+    std::uint64_t features = UCP_FEATURE_TAG);
 [[nodiscard]] std::unique_ptr<ucp::worker> make_worker(const ucp::context& context);
 
 // A worker, a raw peer, and a connected endpoint of the worker to it.

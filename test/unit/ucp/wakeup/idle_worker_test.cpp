@@ -4,11 +4,9 @@
 
 #include <atomic>
 #include <catch2/catch.hpp>
-#include <vector>
 
 #include "test/support/virtual_time.hpp"
-#include "ucp/core/context.hpp"
-#include "ucp/core/worker.hpp"
+#include "test/unit/ucp/support/raw_peer.hpp"
 #include "ucp/wakeup/wait.hpp"
 #include "uct/base/builtin.hpp"
 
@@ -26,13 +24,7 @@ extern "C" int sched_yield() noexcept {
 
 TEST_CASE("an idle worker yields its processor in each thread mode", "[wakeup]") {
     const test::virtual_time clock;
-    ucs::config::source source = ucs::config::source::empty();
-    source.set("HOST_PROBE", "n");
-    ucp::context_params context_params;
-    context_params.features = UCP_FEATURE_TAG;
-    const std::vector<const uct::component*> components{&uct::self_component()};
-    const auto context =
-        std::move(*ucp::context::create(context_params, std::move(source), components));
+    const auto context = ucp_test::make_context({&uct::self_component()}, {});
     ucp::worker_params params;
     params.thread_mode = GENERATE(UCS_THREAD_MODE_SINGLE, UCS_THREAD_MODE_MULTI);
     const auto worker = std::move(*ucp::worker::create(*context, params));

@@ -28,6 +28,12 @@ void deliver(receiver& to) {
     to.window.advance();
 }
 
+struct one_connection {
+    receiver_table table;
+    const std::shared_ptr<peer> from = make_peer(1);
+    receiver& rx = table.add(from, hello_of(*from, 7), psn(10), home);
+};
+
 }  // namespace
 
 TEST_CASE("connections are distinguished by interface and by endpoint") {
@@ -58,10 +64,7 @@ TEST_CASE("connections are distinguished by interface and by endpoint") {
     CHECK(table.find(gone + 1) == nullptr);
 }
 
-TEST_CASE("only the newest resync counts") {
-    receiver_table table;
-    const auto from = make_peer(1);
-    receiver& rx = table.add(from, hello_of(*from, 7), psn(10), home);
+TEST_CASE_METHOD(one_connection, "only the newest resync counts") {
     CHECK(rx.is_new_resync(3));
     CHECK_FALSE(rx.is_new_resync(3));
     CHECK_FALSE(rx.is_new_resync(2));
@@ -86,10 +89,9 @@ TEST_CASE("a connection is removed when its sender must have given up") {
     CHECK(table.find(from->where, 8) == active);
 }
 
-TEST_CASE("only a receiver that has delivered nothing unknown to its sender is forgettable") {
-    receiver_table table;
-    const auto from = make_peer(1);
-    receiver& rx = table.add(from, hello_of(*from, 7), psn(10), home);
+TEST_CASE_METHOD(
+    one_connection,
+    "only a receiver that has delivered nothing unknown to its sender is forgettable") {
     CHECK(rx.is_forgettable());
     deliver(rx);
     CHECK_FALSE(rx.is_forgettable());
@@ -168,10 +170,7 @@ TEST_CASE("the limit holds for any number of new connections") {
     }
 }
 
-TEST_CASE("memory for incomplete messages is freed when there are none") {
-    receiver_table table;
-    const auto from = make_peer(1);
-    receiver& rx = table.add(from, hello_of(*from, 7), psn(10), home);
+TEST_CASE_METHOD(one_connection, "memory for incomplete messages is freed when there are none") {
     REQUIRE(rx.parts.reserve(10));
     rx.release_memory();
     CHECK_FALSE(rx.parts.has_memory());
@@ -183,10 +182,8 @@ TEST_CASE("memory for incomplete messages is freed when there are none") {
     CHECK_FALSE(rx.parts.has_memory());
 }
 
-TEST_CASE("kept packets whose predecessor does not come are found by the second sweep") {
-    receiver_table table;
-    const auto from = make_peer(1);
-    receiver& rx = table.add(from, hello_of(*from, 7), psn(10), home);
+TEST_CASE_METHOD(one_connection,
+                 "kept packets whose predecessor does not come are found by the second sweep") {
     CHECK_FALSE(rx.is_stalled());
     CHECK_FALSE(rx.is_stalled());
     REQUIRE(rx.window.keep(psn(12), {}));
