@@ -7,13 +7,8 @@
 namespace {
 
 struct bench {
-    bench() : in({"a", "a"}) {
-        args.coll = UCG_COLL_ALLREDUCE;
-        args.src = from;
-        args.dst = into;
-        args.count = 4;
-        args.type = UCG_TYPE_FP32;
-    }
+    bench() : in({"a", "a"}) {}
+
     ucs_status_t init() {
         ucg_request_h made = nullptr;
         const ucs_status_t status = ucg_request_init(in.groups[0], &args, &made);
@@ -25,7 +20,7 @@ struct bench {
     test::world in;
     float from[16] = {};
     float into[16] = {};
-    ucg_coll_args_t args = UCG_COLL_ARGS_INIT;
+    ucg_coll_args_t args = test::call_of(UCG_COLL_ALLREDUCE, from, into, 4, UCG_TYPE_FP32);
 };
 
 }  // namespace
@@ -225,15 +220,9 @@ TEST_CASE("the reason describes the method of the node's engine") {
     const test::env slot("UCG_NODE_SLOT_SIZE", "128k");
     test::world two({"a", "a"}), four({"a/0", "a/0", "a/1", "a/1"});
     std::vector<float> from(2 << 20), into(2 << 20);
-    ucg_coll_args_t args = UCG_COLL_ARGS_INIT;
-    args.type = UCG_TYPE_FP32;
-    args.op = UCG_OP_SUM;
-    args.src = from.data();
-    args.dst = into.data();
     const auto reason = [&](test::world& in, ucg_coll_t coll, std::uint64_t bytes) {
-        args.coll = coll;
-        args.count = bytes / sizeof(float);
-        return reason_of(in.groups[0], args);
+        return reason_of(in.groups[0], test::call_of(coll, from.data(), into.data(),
+                                                     bytes / sizeof(float), UCG_TYPE_FP32));
     };
     const std::string engine = "all ranks share the memory of one node; ";
     CHECK(reason(two, UCG_COLL_ALLREDUCE, 8) == engine + "direct, in mailboxes");

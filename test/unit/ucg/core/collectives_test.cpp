@@ -16,13 +16,9 @@ void chain(const void* in, void* inout, std::uint64_t count, void* arg) {
 }
 
 ucg_coll_args_t args_of(const scenario& setup, const call& call, ucg_user_op_t& user) {
-    ucg_coll_args_t args = UCG_COLL_ARGS_INIT;
-    args.coll = static_cast<ucg_coll_t>(call.kind);
+    ucg_coll_args_t args = call_of(static_cast<ucg_coll_t>(call.kind), call.from, call.into,
+                                   call.count, UCG_TYPE_UINT64);
     if (call.in_place) args.flags = UCG_COLL_IN_PLACE;
-    args.src = call.from;
-    args.dst = call.into;
-    args.count = call.count;
-    args.type = UCG_TYPE_UINT64;
     args.root = call.root;
     if (call.kind == collective::scatterv) {
         args.src_counts = call.counts;

@@ -9,18 +9,18 @@ namespace {
 struct four {
     four() : from(4, std::vector<std::byte>(256)), into(from) {}
 
+    ucg_coll_args_t args_of(ucg_coll_t coll, std::uint32_t rank) {
+        ucg_coll_args_t args = test::call_of(coll, from[rank].data(), into[rank].data(), 3);
+        args.root = 1;
+        args.src_counts = args.dst_counts = counts;
+        return args;
+    }
     // Returns the status of an operation on each rank, where rank 2 may call another one.
     std::vector<ucs_status_t> run(test::world& in, ucg_coll_t coll,
                                   const std::function<void(ucg_coll_args_t&)>& spoil) {
         test::requests all(in);
         for (std::uint32_t rank = 0; rank < 4; ++rank) {
-            ucg_coll_args_t args = UCG_COLL_ARGS_INIT;
-            args.coll = coll;
-            args.src = from[rank].data();
-            args.dst = into[rank].data();
-            args.count = 3;
-            args.root = 1;
-            args.src_counts = args.dst_counts = counts;
+            ucg_coll_args_t args = args_of(coll, rank);
             args.element_size = 4;
             if (rank == 2) spoil(args);
             all.add(rank, args);
@@ -85,14 +85,11 @@ TEST_CASE("counts that are ignored in place are not compared") {
     const auto at_root = [&](ucg_coll_t coll) {
         test::requests all(in);
         for (std::uint32_t rank = 0; rank < 4; ++rank) {
-            ucg_coll_args_t args = UCG_COLL_ARGS_INIT;
-            args.coll = coll;
-            args.src = ranks.from[rank].data();
-            args.dst = ranks.into[rank].data();
-            args.src_counts = args.dst_counts = ranks.counts;
-            args.count = rank == 1 ? 77 : 3;
-            args.root = 1;
-            if (rank == 1) args.flags = UCG_COLL_IN_PLACE;
+            ucg_coll_args_t args = ranks.args_of(coll, rank);
+            if (rank == 1) {
+                args.count = 77;
+                args.flags = UCG_COLL_IN_PLACE;
+            }
             all.add(rank, args);
         }
         return all.run();

@@ -20,13 +20,9 @@ std::vector<float> reduced(test::world& in, ucg_coll_t coll, std::uint64_t count
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
         for (std::uint64_t i = 0; i < count; ++i)
             from[rank][i] = element(rank, i);
-        ucg_coll_args_t args = UCG_COLL_ARGS_INIT;
-        args.coll = coll;
+        ucg_coll_args_t args =
+            test::call_of(coll, from[rank].data(), into[rank].data(), count, UCG_TYPE_FP32);
         args.flags = UCG_COLL_DETERMINISTIC;
-        args.src = from[rank].data();
-        args.dst = into[rank].data();
-        args.count = count;
-        args.type = UCG_TYPE_FP32;
         all.add(rank, args);
     }
     REQUIRE(all.run() == UCS_OK);

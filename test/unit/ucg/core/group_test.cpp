@@ -12,13 +12,7 @@ using test::barrier;
 namespace {
 
 ucg_coll_args_t sum_of(const std::vector<float>& from, std::vector<float>& into) {
-    ucg_coll_args_t args = UCG_COLL_ARGS_INIT;
-    args.coll = UCG_COLL_ALLREDUCE;
-    args.src = from.data();
-    args.dst = into.data();
-    args.count = from.size();
-    args.type = UCG_TYPE_FP32;
-    return args;
+    return test::call_of(UCG_COLL_ALLREDUCE, from.data(), into.data(), from.size(), UCG_TYPE_FP32);
 }
 
 std::vector<std::string> layout(const char* which) {
@@ -38,12 +32,9 @@ TEST_CASE("a request's own progress suffices for it, on a node and between nodes
         std::vector<std::vector<std::int64_t>> data(in.size(), std::vector<std::int64_t>(count, 1));
         test::requests sums(in);
         for (std::uint32_t rank = 0; rank < in.size(); ++rank) {
-            ucg_coll_args_t args = UCG_COLL_ARGS_INIT;
-            args.coll = UCG_COLL_ALLREDUCE;
+            ucg_coll_args_t args = test::call_of(UCG_COLL_ALLREDUCE, nullptr, data[rank].data(),
+                                                 count, UCG_TYPE_INT64);
             args.flags = UCG_COLL_IN_PLACE;
-            args.dst = data[rank].data();
-            args.count = count;
-            args.type = UCG_TYPE_INT64;
             sums.add(rank, args);
         }
         sums.start();

@@ -17,14 +17,9 @@ std::vector<std::string> nodes_of_their_own(std::uint32_t size) {
 
 // One rank of the group sends to all others, each directly.
 ucg_coll_args_t scatter(std::uint32_t root, std::vector<std::uint32_t>& from, std::uint32_t& into) {
-    ucg_coll_args_t args = UCG_COLL_ARGS_INIT;
-    args.coll = UCG_COLL_SCATTER;
+    ucg_coll_args_t args = test::call_of(UCG_COLL_SCATTER, from.data(), &into, 1, UCG_TYPE_UINT32);
     args.algorithm = "linear";
     args.root = root;
-    args.src = from.data();
-    args.dst = &into;
-    args.count = 1;
-    args.type = UCG_TYPE_UINT32;
     return args;
 }
 

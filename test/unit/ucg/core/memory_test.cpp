@@ -39,11 +39,7 @@ TEST_CASE("an operation without memory at its start ends on all ranks") {
     test::world in(nodes);
     const std::uint64_t counts[] = {1, 1};
     std::uint32_t from[] = {1, 2}, into[2] = {};
-    ucg_coll_args_t args = UCG_COLL_ARGS_INIT;
-    args.coll = UCG_COLL_ALLTOALLV;
-    args.src = from;
-    args.dst = into;
-    args.type = UCG_TYPE_UINT32;
+    ucg_coll_args_t args = test::call_of(UCG_COLL_ALLTOALLV, from, into, 0, UCG_TYPE_UINT32);
     args.src_counts = args.dst_counts = counts;
     test::requests sound(in), failed(in);
     for (std::uint32_t rank = 0; rank < 2; ++rank) {
@@ -76,12 +72,8 @@ TEST_CASE("hierarchical calls need no memory when they are started again") {
         for (const ucg::schedule::algorithm& algorithm : ucg::algo::algorithms(kind)) {
             if (!has(algorithm.needs, ucg::schedule::condition::nodes)) continue;
             INFO(name(kind) << " " << algorithm.name);
-            ucg_coll_args_t args = UCG_COLL_ARGS_INIT;
-            args.coll = static_cast<ucg_coll_t>(i);
-            args.src = from.data();
-            args.dst = into.data();
-            args.count = 1;
-            args.type = UCG_TYPE_FP32;
+            ucg_coll_args_t args = test::call_of(static_cast<ucg_coll_t>(i), from.data(),
+                                                 into.data(), 1, UCG_TYPE_FP32);
             args.algorithm = algorithm.name;
             test::requests tested(in);
             for (std::uint32_t rank = 0; rank < in.size(); ++rank)

@@ -48,12 +48,8 @@ public:
         counts_.assign(ranks, count);
         for (std::uint32_t rank = 0; rank < ranks; ++rank) {
             if (rank == absent) continue;
-            ucg_coll_args_t args = UCG_COLL_ARGS_INIT;
-            args.coll = coll;
-            args.src = from_[rank].data();
-            args.dst = into_[rank].data();
-            args.count = count;
-            args.type = UCG_TYPE_FP32;
+            ucg_coll_args_t args =
+                test::call_of(coll, from_[rank].data(), into_[rank].data(), count, UCG_TYPE_FP32);
             args.root = coll == UCG_COLL_BCAST ? absent : 0;
             args.src_counts = args.dst_counts = counts_.data();
             args.algorithm = algorithm;

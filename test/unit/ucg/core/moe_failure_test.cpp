@@ -41,12 +41,8 @@ std::vector<std::int32_t> agree(test::world& in, std::vector<std::int32_t> statu
     std::vector<std::int32_t> worst(statuses.size());
     test::requests all(in);
     for (std::uint32_t rank = 0; rank < in.size(); ++rank) {
-        ucg_coll_args_t args = UCG_COLL_ARGS_INIT;
-        args.coll = UCG_COLL_ALLREDUCE;
-        args.src = &statuses[rank];
-        args.dst = &worst[rank];
-        args.count = 1;
-        args.type = UCG_TYPE_INT32;
+        ucg_coll_args_t args =
+            test::call_of(UCG_COLL_ALLREDUCE, &statuses[rank], &worst[rank], 1, UCG_TYPE_INT32);
         args.op = UCG_OP_MIN;
         all.add(rank, args);
     }
@@ -71,9 +67,7 @@ TEST_CASE("moe in C: ranks that needed nothing more end well where others fail, 
     REQUIRE(in[1].rows == 0);
     {
         batch back = test_job.requests([&](std::uint32_t rank) {
-            ucg_moe_combine_args_t args = UCG_MOE_COMBINE_ARGS_INIT;
-            args.x = in[rank].tensor();
-            args.out_x = out[rank].tensor();
+            ucg_moe_combine_args_t args = combine_of(in[rank].tensor(), out[rank].tensor());
             if (rank == 2) --args.out_x.dims[0];
             return args;
         });
@@ -123,7 +117,7 @@ TEST_CASE("moe in C: to leave out ranks that live a group is split") {
         REQUIRE(ucg_group_split(whole.groups[rank], rank == 1 ? UCG_SPLIT_NONE : 0, 0,
                                 &parts[rank]) == UCS_OK);
     REQUIRE(test::world::wait(whole, parts) == UCS_OK);
-    const std::int64_t chosen[] = {0, 1, 2};
+    std::int64_t chosen[] = {0, 1, 2};
     std::vector<ucg_request_h> all(4);
     for (const std::uint32_t rank : {0U, 2U, 3U}) {
         ucg_moe_team_params_t params = UCG_MOE_TEAM_PARAMS_INIT;
@@ -131,12 +125,7 @@ TEST_CASE("moe in C: to leave out ranks that live a group is split") {
         ucg_moe_team_h team = nullptr;
         REQUIRE(ucg_moe_team_create(parts[rank], &params, &team) == UCS_OK);
         ucg_moe_notify_args_t args = UCG_MOE_NOTIFY_ARGS_INIT;
-        args.topk = UCG_MOE_TENSOR_INIT;
-        args.topk.data = const_cast<std::int64_t*>(chosen);
-        args.topk.type = UCG_TYPE_INT64;
-        args.topk.ndims = 2;
-        args.topk.dims[0] = 1;
-        args.topk.dims[1] = 3;
+        args.topk = tensor_of(chosen, UCG_TYPE_INT64, 1, 3);
         REQUIRE(ucg_moe_notify_init(team, &args, &all[rank]) == UCS_OK);
         REQUIRE(ucg_request_start(all[rank]) == UCS_OK);
         ucg_moe_team_destroy(team);
@@ -192,12 +181,8 @@ TEST_CASE("moe in C: time limits of all exchanges") {
         return notify_dispatch_args{test_job.routing(rank), dispatch(rank)};
     });
     check("moe_dispatch", dispatch);
-    check("moe_combine", [&](std::uint32_t rank) {
-        ucg_moe_combine_args_t args = UCG_MOE_COMBINE_ARGS_INIT;
-        args.x = rows[rank].tensor();
-        args.out_x = sums[rank].tensor();
-        return args;
-    });
+    check("moe_combine",
+          [&](std::uint32_t rank) { return combine_of(rows[rank].tensor(), sums[rank].tensor()); });
     check("moe_low_latency_dispatch", [&](std::uint32_t rank) {
         return test_job.there(rank, slots_of[rank].stack(job::local));
     });
@@ -265,9 +250,7 @@ TEST_CASE("moe in C: ranks that disagree are named in the debug mode") {
     CHECK(log.count(expected_line) == 4);
     {
         batch all(test_job.in, [&](std::uint32_t rank, ucg_request_h* request_p) {
-            ucg_moe_combine_args_t back = UCG_MOE_COMBINE_ARGS_INIT;
-            back.x = out[rank].tensor();
-            back.out_x = test_job.x[rank].tensor();
+            const auto back = combine_of(out[rank].tensor(), test_job.x[rank].tensor());
             return rank == 2 ? test_job.init(rank, back, request_p)
                              : test_job.init(rank, test_job.dispatch(rank, out[rank].tensor()),
                                              request_p);
@@ -306,9 +289,9 @@ TEST_CASE("moe in C: what the user says of the network decides about the route")
     for (std::uint32_t rank = 0; rank < 4; ++rank)
         REQUIRE(ucg_moe_notify_handle(routing.request(rank), &handles[rank]) == UCS_OK);
     batch back(in, [&](std::uint32_t rank, ucg_request_h* request_p) {
-        ucg_moe_combine_args_t args = UCG_MOE_COMBINE_ARGS_INIT;
-        args.x = tensor_of(&rows[rank], UCG_TYPE_BF16, rank == 1 ? 0 : 1, 1);
-        args.out_x = tensor_of(&sum, UCG_TYPE_BF16, rank == 0 ? 1 : 0, 1);
+        const ucg_moe_combine_args_t args =
+            combine_of(tensor_of(&rows[rank], UCG_TYPE_BF16, rank == 1 ? 0 : 1, 1),
+                       tensor_of(&sum, UCG_TYPE_BF16, rank == 0 ? 1 : 0, 1));
         return ucg_moe_combine_init(handles[rank], &args, request_p);
     });
     REQUIRE(back.run());

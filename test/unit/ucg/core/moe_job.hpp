@@ -22,6 +22,14 @@ inline ucg_moe_tensor_t stack_of(ucg_moe_tensor_t matrix, std::uint64_t experts)
     return matrix;
 }
 
+inline ucg_moe_combine_args_t combine_of(const ucg_moe_tensor_t& results,
+                                         const ucg_moe_tensor_t& sums) {
+    ucg_moe_combine_args_t args = UCG_MOE_COMBINE_ARGS_INIT;
+    args.x = results;
+    args.out_x = sums;
+    return args;
+}
+
 // Rows in memory of its own, and the tensor that describes them.
 template<class T>
 struct table {

@@ -39,13 +39,12 @@ struct moved {
         args.out_weights = out_weights[rank].tensor();
         return args;
     }
-    ucg_moe_combine_args_t combine(std::uint32_t rank) {
-        ucg_moe_combine_args_t args = UCG_MOE_COMBINE_ARGS_INIT;
-        args.x = out[rank].tensor();
+    ucg_moe_combine_args_t combine(std::uint32_t rank, ucg_moe_expansion_h expansion = nullptr) {
+        ucg_moe_combine_args_t args = combine_of(out[rank].tensor(), sums[rank].tensor());
         args.weights = out_weights[rank].tensor();
         args.bias[1] = bias[rank].tensor();
-        args.out_x = sums[rank].tensor();
         args.out_weights = weight_sums[rank].tensor();
+        args.expansion = expansion;
         return args;
     }
     // For rows of one token each: the received data, and the results of the experts.

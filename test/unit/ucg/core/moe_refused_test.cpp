@@ -323,9 +323,7 @@ TEST_CASE("moe in C: a combine that is refused on one rank ends on all") {
     const auto with = [&](ucs_status_t wanted, const auto& spoil) {
         auto in = test_job.received_rows(), out = test_job.token_rows();
         const auto args_of = [&](std::uint32_t rank) {
-            ucg_moe_combine_args_t args = UCG_MOE_COMBINE_ARGS_INIT;
-            args.x = in[rank].tensor();
-            args.out_x = out[rank].tensor();
+            ucg_moe_combine_args_t args = combine_of(in[rank].tensor(), out[rank].tensor());
             args.bias[0] = test_job.x[rank].tensor();
             return args;
         };

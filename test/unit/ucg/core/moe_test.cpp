@@ -229,11 +229,8 @@ TEST_CASE("moe in C: a row for each choice") {
         args.expansion = expansions[rank];
         return args;
     });
-    batch back = test_job.requests([&](std::uint32_t rank) {
-        ucg_moe_combine_args_t args = data.combine(rank);
-        args.expansion = expansions[rank];
-        return args;
-    });
+    batch back =
+        test_job.requests([&](std::uint32_t rank) { return data.combine(rank, expansions[rank]); });
     REQUIRE(there.run());
     for (std::uint32_t rank = 0; rank < test_job.ranks(); ++rank) {
         check_expanded_and_work(test_job, data, rank, expansions[rank], alignment, true);
@@ -274,11 +271,8 @@ TEST_CASE("moe in C: notify and dispatch as one") {
         REQUIRE(ucg_moe_expand(test_job.handles[rank], alignment, &expansions[rank]) == UCS_OK);
         check_expanded_and_work(test_job, data, rank, expansions[rank], alignment, false);
     }
-    batch back = test_job.requests([&](std::uint32_t rank) {
-        ucg_moe_combine_args_t args = data.combine(rank);
-        args.expansion = expansions[rank];
-        return args;
-    });
+    batch back =
+        test_job.requests([&](std::uint32_t rank) { return data.combine(rank, expansions[rank]); });
     for (const ucg_moe_expansion_h each : expansions)
         ucg_moe_expansion_release(each);
     REQUIRE(back.run());

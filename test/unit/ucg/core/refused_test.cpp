@@ -13,12 +13,8 @@ struct data {
     data() : from(4, std::vector<float>(16, 1)), into(from) {}
 
     ucg_coll_args_t args_of(ucg_coll_t coll, std::uint32_t rank) {
-        ucg_coll_args_t made = UCG_COLL_ARGS_INIT;
-        made.coll = coll;
-        made.src = from[rank].data();
-        made.dst = into[rank].data();
-        made.count = 4;
-        made.type = UCG_TYPE_FP32;
+        ucg_coll_args_t made =
+            test::call_of(coll, from[rank].data(), into[rank].data(), 4, UCG_TYPE_FP32);
         made.src_counts = made.dst_counts = counts;
         return made;
     }

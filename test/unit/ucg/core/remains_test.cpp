@@ -7,25 +7,12 @@
 
 namespace {
 
-// One operation of rank 0 in each direction: the rank that sends first in a group makes the
-// connection.
-ucg_coll_args_t moving(ucg_coll_t coll, std::uint32_t& value) {
-    ucg_coll_args_t args = UCG_COLL_ARGS_INIT;
-    args.coll = coll;
-    args.src = args.dst = &value;
-    args.count = 1;
-    args.type = UCG_TYPE_UINT32;
-    return args;
-}
-
+// Runs one operation: the rank that sends first in a group makes the connection.
 ucs_status_t run(test::world& in, const std::vector<ucg_group_h>& group, ucg_coll_t coll) {
     std::vector<std::uint32_t> from(group.size(), 7), into(group.size());
     test::requests all(in, group);
-    for (std::uint32_t rank = 0; rank < group.size(); ++rank) {
-        ucg_coll_args_t args = moving(coll, into[rank]);
-        args.src = &from[rank];
-        all.add(rank, args);
-    }
+    for (std::uint32_t rank = 0; rank < group.size(); ++rank)
+        all.add(rank, test::call_of(coll, &from[rank], &into[rank], 1, UCG_TYPE_UINT32));
     return all.run();
 }
 
@@ -65,12 +52,8 @@ TEST_CASE("ranks that cancel sends to each other remain usable") {
     std::vector<std::vector<std::byte>> from(2, std::vector<std::byte>(2 * count)), into = from;
     test::requests all(in);
     for (std::uint32_t rank = 0; rank < 2; ++rank) {
-        ucg_coll_args_t args = UCG_COLL_ARGS_INIT;
-        args.coll = UCG_COLL_ALLTOALL;
-        args.src = from[rank].data();
-        args.dst = into[rank].data();
-        args.count = count;
-        all.add(rank, args);
+        all.add(rank,
+                test::call_of(UCG_COLL_ALLTOALL, from[rank].data(), into[rank].data(), count));
         REQUIRE(ucg_request_start(all.all()[rank]) == UCS_OK);
         REQUIRE(ucg_request_cancel(all.all()[rank]) == UCS_OK);
     }
@@ -102,8 +85,7 @@ TEST_CASE("a rank that waits for one that has destroyed the group gets an error"
     // Rank 1 has no endpoint by which it could report that.
     ucg_group_destroy(std::exchange(in.groups[1], nullptr));
     std::uint32_t value = 0;
-    ucg_coll_args_t args = moving(UCG_COLL_BCAST, value);
-    args.src = nullptr;
+    ucg_coll_args_t args = test::call_of(UCG_COLL_BCAST, nullptr, &value, 1, UCG_TYPE_UINT32);
     args.root = 1;
     test::requests waits(in);
     waits.add(0, args);
@@ -142,10 +124,7 @@ struct apart {
     }
     // A receive of one byte from that rank.
     ucg_request_h start(std::uint32_t rank, std::uint32_t root) {
-        ucg_coll_args_t args = UCG_COLL_ARGS_INIT;
-        args.coll = UCG_COLL_BCAST;
-        args.dst = &bytes[rank];
-        args.count = 1;
+        ucg_coll_args_t args = test::call_of(UCG_COLL_BCAST, nullptr, &bytes[rank], 1);
         args.root = root;
         ucg_request_h made = nullptr;
         REQUIRE(ucg_request_init(groups[rank], &args, &made) == UCS_OK);

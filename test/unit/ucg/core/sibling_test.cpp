@@ -46,12 +46,9 @@ void check_sums(test::world& in, const std::vector<std::vector<ucg_group_h>>& gr
         all.push_back(std::make_unique<test::requests>(in, groups[which]));
         for (std::uint32_t rank = 0; rank < in.size(); ++rank) {
             data.emplace_back(count, static_cast<std::int64_t>(which * 100 + rank));
-            ucg_coll_args_t args = UCG_COLL_ARGS_INIT;
-            args.coll = UCG_COLL_ALLREDUCE;
+            ucg_coll_args_t args = test::call_of(UCG_COLL_ALLREDUCE, nullptr, data.back().data(),
+                                                 count, UCG_TYPE_INT64);
             args.flags = UCG_COLL_IN_PLACE;
-            args.dst = data.back().data();
-            args.count = count;
-            args.type = UCG_TYPE_INT64;
             all.back()->add(rank, args);
         }
     }

@@ -9,7 +9,7 @@
 #include <catch2/catch.hpp>
 #include <thread>
 
-#include "test/support/environment.hpp"
+#include "test/unit/ucg/core/moe_job.hpp"
 #include "test/unit/ucg/oob/ranks.hpp"
 
 namespace {
@@ -131,14 +131,7 @@ public:
             from_[i] = (rank + 1) * (i + tag);
     }
     [[nodiscard]] ucg_coll_args_t args() {
-        ucg_coll_args_t made = UCG_COLL_ARGS_INIT;
-        made.coll = UCG_COLL_ALLREDUCE;
-        made.src = from_;
-        made.dst = into_;
-        made.count = count;
-        made.type = UCG_TYPE_UINT64;
-        made.op = UCG_OP_SUM;
-        return made;
+        return test::call_of(UCG_COLL_ALLREDUCE, from_, into_, count, UCG_TYPE_UINT64);
     }
     [[nodiscard]] std::string wrong() const {
         const std::uint64_t all = std::uint64_t{ranks_} * (ranks_ + 1) / 2;
@@ -357,18 +350,11 @@ TEST_CASE("threads: handles of experts are used and destroyed by other threads")
               const std::uint64_t capacity = std::uint64_t{tokens} * in.ranks();
               std::vector<float> x(tokens * hidden, 1), out(local * capacity * hidden);
               ucg_moe_low_latency_args_t args = UCG_MOE_LOW_LATENCY_ARGS_INIT;
-              const auto tensor = [](auto& data, ucg_type_t type, std::vector<std::uint64_t> dims) {
-                  ucg_moe_tensor_t made = UCG_MOE_TENSOR_INIT;
-                  made.data = data.data();
-                  made.type = type;
-                  made.ndims = static_cast<std::uint32_t>(dims.size());
-                  std::copy(dims.begin(), dims.end(), made.dims);
-                  return made;
-              };
               args.max_tokens = tokens;
-              args.topk = tensor(topk, UCG_TYPE_INT32, {tokens, k});
-              args.x = tensor(x, UCG_TYPE_FP32, {tokens, hidden});
-              args.out_x = tensor(out, UCG_TYPE_FP32, {local, capacity, hidden});
+              args.topk = tensor_of(topk.data(), UCG_TYPE_INT32, tokens, k);
+              args.x = tensor_of(x.data(), UCG_TYPE_FP32, tokens, hidden);
+              args.out_x = test::moe::stack_of(
+                  tensor_of(out.data(), UCG_TYPE_FP32, capacity, hidden), local);
               ucg_request_h request = nullptr;
               if (wrong.empty())
                   wrong =

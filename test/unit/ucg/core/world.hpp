@@ -12,6 +12,19 @@
 
 namespace test {
 
+// The arguments of a collective in plain memory; the operator is the sum.
+[[nodiscard]] inline ucg_coll_args_t call_of(ucg_coll_t coll, const void* src, void* dst,
+                                             std::uint64_t count,
+                                             ucg_type_t type = UCG_TYPE_UINT8) {
+    ucg_coll_args_t args = UCG_COLL_ARGS_INIT;
+    args.coll = coll;
+    args.src = src;
+    args.dst = dst;
+    args.count = count;
+    args.type = type;
+    return args;
+}
+
 [[nodiscard]] inline ucg_coll_args_t barrier() {
     ucg_coll_args_t args = UCG_COLL_ARGS_INIT;
     args.coll = UCG_COLL_BARRIER;
