@@ -182,38 +182,35 @@ TEST_CASE_METHOD(bench, "invalid counts and blocks are refused with a line in th
     CHECK(captured.size() >= 1);
 }
 
-TEST_CASE_METHOD(bench, "program and environment can choose the algorithm") {
-    args.algorithm = "ring";
-    ucg_request_h made = nullptr;
-    REQUIRE(ucg_request_init(in.groups[0], &args, &made) == UCS_OK);
-    ucg_request_attr_t attr = UCG_REQUEST_ATTR_INIT;
-    REQUIRE(ucg_request_query(made, &attr) == UCS_OK);
-    CHECK(std::string(attr.algorithm) == "ring");
-    CHECK(std::string(attr.reason) == "asked for by the program");
-    CHECK(ucg_request_free(made) == UCS_OK);
-
-    const test::env rule("UCG_ALLREDUCE", "0-8:ring,8-1k@2-3:rabenseifner");
-    test::world other({"a", "a"});
-    args.algorithm = nullptr;
-    REQUIRE(ucg_request_init(other.groups[0], &args, &made) == UCS_OK);
-    REQUIRE(ucg_request_query(made, &attr) == UCS_OK);
-    CHECK(std::string(attr.algorithm) == "rabenseifner");
-    CHECK(ucg_request_free(made) == UCS_OK);
-}
-
 namespace {
 
-std::string reason_of(ucg_group_h group, const ucg_coll_args_t& args) {
+struct choice {
+    std::string algorithm, reason;
+};
+
+choice choice_of(ucg_group_h group, const ucg_coll_args_t& args) {
     ucg_request_h made = nullptr;
     REQUIRE(ucg_request_init(group, &args, &made) == UCS_OK);
     ucg_request_attr_t attr = UCG_REQUEST_ATTR_INIT;
     REQUIRE(ucg_request_query(made, &attr) == UCS_OK);
-    const std::string reason = attr.reason;
+    const choice found{attr.algorithm, attr.reason};
     CHECK(ucg_request_free(made) == UCS_OK);
-    return reason;
+    return found;
 }
 
 }  // namespace
+
+TEST_CASE_METHOD(bench, "program and environment can choose the algorithm") {
+    args.algorithm = "ring";
+    const choice of_program = choice_of(in.groups[0], args);
+    CHECK(of_program.algorithm == "ring");
+    CHECK(of_program.reason == "asked for by the program");
+
+    const test::env rule("UCG_ALLREDUCE", "0-8:ring,8-1k@2-3:rabenseifner");
+    test::world other({"a", "a"});
+    args.algorithm = nullptr;
+    CHECK(choice_of(other.groups[0], args).algorithm == "rabenseifner");
+}
 
 TEST_CASE("the reason describes the method of the node's engine") {
     const test::env level("UCG_NUMA_LEVEL", "1m");
@@ -221,8 +218,9 @@ TEST_CASE("the reason describes the method of the node's engine") {
     test::world two({"a", "a"}), four({"a/0", "a/0", "a/1", "a/1"});
     std::vector<float> from(2 << 20), into(2 << 20);
     const auto reason = [&](test::world& in, ucg_coll_t coll, std::uint64_t bytes) {
-        return reason_of(in.groups[0], test::call_of(coll, from.data(), into.data(),
-                                                     bytes / sizeof(float), UCG_TYPE_FP32));
+        const ucg_coll_args_t args =
+            test::call_of(coll, from.data(), into.data(), bytes / sizeof(float), UCG_TYPE_FP32);
+        return choice_of(in.groups[0], args).reason;
     };
     const std::string engine = "all ranks share the memory of one node; ";
     CHECK(reason(two, UCG_COLL_ALLREDUCE, 8) == engine + "direct, in mailboxes");

@@ -39,9 +39,7 @@ const std::vector<ucs_status_t> well(4, UCS_OK), refused(4, UCS_ERR_INVALID_PARA
 
 TEST_CASE("ranks with different counts for each other are named with the counts") {
     const test::env check("UCG_CHECK", "y");
-    const auto nodes = GENERATE(std::vector<std::string>{"a", "a", "a", "a"},
-                                std::vector<std::string>{"a", "a", "b", "b"},
-                                std::vector<std::string>{"a", "b", "c", "d"});
+    const auto nodes = test::four_ranks();
     const test::log_capture captured;
     test::world in(nodes);
     four ranks;

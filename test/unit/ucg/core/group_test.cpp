@@ -15,12 +15,6 @@ ucg_coll_args_t sum_of(const std::vector<float>& from, std::vector<float>& into)
     return test::call_of(UCG_COLL_ALLREDUCE, from.data(), into.data(), from.size(), UCG_TYPE_FP32);
 }
 
-std::vector<std::string> layout(const char* which) {
-    if (std::strcmp(which, "one node") == 0) return {"a", "a", "a", "a"};
-    if (std::strcmp(which, "two nodes") == 0) return {"a", "a", "b", "b"};
-    return {"a", "b", "c", "d"};
-}
-
 }  // namespace
 
 TEST_CASE("a request's own progress suffices for it, on a node and between nodes") {
@@ -72,7 +66,7 @@ TEST_CASE("a group has the right ranks and nodes") {
 
 TEST_CASE(
     "a group is split into parts that are numbered by keys, and parts work at the same time") {
-    test::world in(layout(GENERATE("one node", "two nodes", "four nodes")));
+    test::world in(test::four_ranks());
     const std::uint32_t colors[] = {1, 0, 1, 1};
     const std::uint32_t keys[] = {5, 0, 1, 5};
     std::vector<ucg_group_h> parts(4);
@@ -106,7 +100,7 @@ TEST_CASE(
 }
 
 TEST_CASE("a group is split while its operations run, in another order on each rank") {
-    test::world in(layout(GENERATE("one node", "two nodes", "four nodes")));
+    test::world in(test::four_ranks());
     std::vector<std::vector<float>> from(4), into(4);
     for (std::uint32_t rank = 0; rank < 4; ++rank) {
         from[rank].assign(5000, static_cast<float>(1U << rank));
@@ -163,7 +157,7 @@ TEST_CASE("a rank may be left out of a split") {
 }
 
 TEST_CASE("many operations are under way at once and end right in any order of groups and sizes") {
-    test::world in(layout(GENERATE("one node", "two nodes", "four nodes")));
+    test::world in(test::four_ranks());
     constexpr std::size_t many = 24;
     std::vector<std::vector<float>> from, into;
     for (std::size_t i = 0; i < many * 4; ++i) {
@@ -180,10 +174,10 @@ TEST_CASE("many operations are under way at once and end right in any order of g
 
 TEST_CASE(
     "a rank that does not come is named when the time is up, and the operation ends for all") {
-    const char* const which = GENERATE("one node", "two nodes", "four nodes");
-    CAPTURE(which);
+    const auto nodes = test::four_ranks();
+    CAPTURE(nodes);
     test::log_capture captured;
-    test::world in(layout(which));
+    test::world in(nodes);
     std::vector<std::vector<float>> from(4, std::vector<float>(100)), into = from;
     test::requests all(in), late(in);
     for (std::uint32_t rank = 0; rank < 4; ++rank) {
@@ -206,7 +200,7 @@ TEST_CASE(
 }
 
 TEST_CASE("a canceled operation ends on every rank") {
-    test::world in(layout(GENERATE("one node", "two nodes", "four nodes")));
+    test::world in(test::four_ranks());
     std::vector<std::vector<float>> from(4, std::vector<float>(100'000)), into = from;
     test::requests all(in);
     for (std::uint32_t rank = 0; rank < 4; ++rank)
@@ -225,7 +219,7 @@ TEST_CASE("a canceled operation ends on every rank") {
 TEST_CASE("ranks that disagree are named in the debug mode") {
     const test::env check("UCG_CHECK", "y");
     test::log_capture captured;
-    test::world in(layout(GENERATE("one node", "two nodes", "four nodes")));
+    test::world in(test::four_ranks());
     std::vector<std::vector<float>> from(4, std::vector<float>(8)), into = from;
     {
         test::requests all(in);
@@ -283,7 +277,7 @@ TEST_CASE("a rank that cancels a mismatched operation takes the same numbers as 
 
 TEST_CASE("one of several compared operations is canceled, and the others are not") {
     const test::env check("UCG_CHECK", "y");
-    test::world in(layout(GENERATE("one node", "two nodes", "four nodes")));
+    test::world in(test::four_ranks());
     std::vector<std::vector<float>> from(4, std::vector<float>(8)), into = from;
     test::requests first(in), second(in);
     for (std::uint32_t rank = 0; rank < 4; ++rank) {

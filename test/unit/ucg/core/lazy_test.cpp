@@ -23,6 +23,13 @@ ucg_coll_args_t scatter(std::uint32_t root, std::vector<std::uint32_t>& from, st
     return args;
 }
 
+ucg_context_h context_on_own_node(std::uint32_t rank) {
+    const test::env node("UCG_NODE_ID", std::to_string(rank).c_str());
+    ucg_context_h made = nullptr;
+    REQUIRE(ucg_context_create(nullptr, &made) == UCS_OK);
+    return made;
+}
+
 std::uint32_t addresses(ucg_group_h group) {
     ucg_group_attr_t attr = UCG_GROUP_ATTR_INIT;
     REQUIRE(ucg_group_query(group, &attr) == UCS_OK);
@@ -98,32 +105,16 @@ TEST_CASE(
 TEST_CASE("lazy addresses: one rank that cannot publish makes all exchange them") {
     const test::env lazy("UCG_LAZY_ADDRESSES", "y");
     test::board board(3);
-    std::vector<ucg_context_h> contexts(3);
-    std::vector<ucg_group_h> groups(3);
-    for (std::uint32_t rank = 0; rank < 3; ++rank) {
-        const test::env node("UCG_NODE_ID", std::to_string(rank).c_str());
-        REQUIRE(ucg_context_create(nullptr, &contexts[rank]) == UCS_OK);
-        ucg_oob_t mine = *board.oob(rank);
-        // Like a program compiled before there were lookups.
-        if (rank == 1) mine.struct_size = offsetof(ucg_oob_t, publish);
-        ucg_group_params_t params = UCG_GROUP_PARAMS_INIT;
-        params.oob = &mine;
-        REQUIRE(ucg_group_create(contexts[rank], &params, &groups[rank]) == UCS_OK);
-    }
-    std::vector<ucs_status_t> ended(3, UCS_INPROGRESS);
-    for (int turns = 0; turns < 10'000'000 && std::ranges::count(ended, UCS_INPROGRESS) != 0;
-         ++turns)
-        for (std::uint32_t rank = 0; rank < 3; ++rank)
-            ended[rank] = ucg_group_test(groups[rank]);
-    for (std::uint32_t rank = 0; rank < 3; ++rank) {
-        CHECK(ended[rank] == UCS_OK);
-        CHECK(addresses(groups[rank]) == 3);
-    }
-    CHECK(board.open() == 0);
-    for (std::uint32_t rank = 0; rank < 3; ++rank) {
-        ucg_group_destroy(groups[rank]);
-        ucg_context_destroy(contexts[rank]);
-    }
+    // Rank 1 is like a program compiled before there were lookups.
+    const auto adapt = [](ucg_oob_t& oob) {
+        if (oob.rank == 1) oob.struct_size = offsetof(ucg_oob_t, publish);
+    };
+    const auto inspect = [&](ucg_group_h group) {
+        CHECK(addresses(group) == 3);
+        CHECK(board.open() == 0);
+    };
+    const auto ended = test::try_to_make(board, 3, context_on_own_node, adapt, inspect);
+    CHECK(ended == std::vector<ucs_status_t>(3, UCS_OK));
 }
 
 TEST_CASE("lazy addresses: an incomplete set of lookup functions is refused") {
@@ -260,12 +251,7 @@ TEST_CASE("lazy addresses: a group whose ranks cannot be found is made on no ran
     const test::log_capture log;
     test::board board(5);
     board.lose_answers();
-    const auto ended = test::try_to_make(board, 5, [](std::uint32_t rank) {
-        const test::env node("UCG_NODE_ID", std::to_string(rank).c_str());
-        ucg_context_h made = nullptr;
-        REQUIRE(ucg_context_create(nullptr, &made) == UCS_OK);
-        return made;
-    });
+    const auto ended = test::try_to_make(board, 5, context_on_own_node);
     CHECK(ended == std::vector<ucs_status_t>(5, UCS_ERR_CONNECTION_RESET));
     CHECK(board.open() == 0);
 }

@@ -14,11 +14,6 @@ names three() {
     return GENERATE(names{"a", "a", "a"}, names{"a", "b", "b"}, names{"a", "b", "c"});
 }
 
-names four() {
-    return GENERATE(names{"a", "a", "a", "a"}, names{"a", "a", "b", "b"},
-                    names{"a", "b", "c", "d"});
-}
-
 batch notify_of(job& test_job, double timeout, const std::vector<std::uint8_t>& left_out = {}) {
     return {test_job.in,
             [&test_job, timeout](std::uint32_t rank, ucg_request_h* request_p) {
@@ -89,7 +84,7 @@ TEST_CASE("moe in C: ranks that needed nothing more end well where others fail, 
 
 TEST_CASE("moe in C: the living go on in the same group without a rank that died") {
     const test::log_capture log;
-    job test_job(four());
+    job test_job(test::four_ranks());
     test_job.in.freeze(2);
     {
         batch first = notify_of(test_job, 0.2, {0, 0, 1, 1});
@@ -224,7 +219,7 @@ TEST_CASE("moe in C: callbacks, and arguments of a program that knows neither") 
 TEST_CASE("moe in C: ranks that disagree are named in the debug mode") {
     const test::env check("UCG_CHECK", "y");
     const test::log_capture log;
-    job test_job(four());
+    job test_job(test::four_ranks());
     test_job.notify();
     auto out = test_job.received_rows();
     // The arguments of rank 2, which `spoil` changes.

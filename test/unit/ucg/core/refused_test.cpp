@@ -78,15 +78,14 @@ void settle(test::world& in) {
         in.progress();
 }
 
-const std::vector<std::string> one_node{"a", "a", "a", "a"}, two_nodes{"a", "a", "b", "b"},
-    four_nodes{"a", "b", "c", "d"};
+const std::vector<std::string> one_node{"a", "a", "a", "a"}, four_nodes{"a", "b", "c", "d"};
 
 const mistake none{"none", UCS_OK, UCG_COLL_ALLREDUCE, [](auto&) {}};
 
 }  // namespace
 
 TEST_CASE("a call that init refuses on one rank ends with its status on every rank") {
-    const auto nodes = GENERATE(one_node, two_nodes, four_nodes);
+    const auto nodes = test::four_ranks();
     const test::log_capture captured;
     for (const mistake& each : mistakes()) {
         CAPTURE(nodes, each.name);
@@ -106,7 +105,7 @@ TEST_CASE("a call that init refuses on one rank ends with its status on every ra
 TEST_CASE("a refused call harms no other call if ranks are compared") {
     const test::every_line all_lines;
     const test::env check("UCG_CHECK", "y");
-    const auto nodes = GENERATE(one_node, two_nodes, four_nodes);
+    const auto nodes = test::four_ranks();
     const test::log_capture captured;
     test::world in(nodes);
     data buffers;
@@ -178,7 +177,7 @@ TEST_CASE("queries find a failure whose report reached only dead ranks") {
 }
 
 TEST_CASE("a blocking call that one rank refuses returns its status on every rank") {
-    const auto nodes = GENERATE(one_node, two_nodes, four_nodes);
+    const auto nodes = test::four_ranks();
     const bool is_kept = GENERATE(false, true);
     CAPTURE(nodes, is_kept);
     const test::log_capture captured;

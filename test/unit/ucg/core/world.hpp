@@ -12,6 +12,13 @@
 
 namespace test {
 
+// The nodes of four ranks: on one node, on two, and on one each.
+[[nodiscard]] inline std::vector<std::string> four_ranks() {
+    using names = std::vector<std::string>;
+    return GENERATE(names{"a", "a", "a", "a"}, names{"a", "a", "b", "b"},
+                    names{"a", "b", "c", "d"});
+}
+
 // The arguments of a collective in plain memory; the operator is the sum.
 [[nodiscard]] inline ucg_coll_args_t call_of(ucg_coll_t coll, const void* src, void* dst,
                                              std::uint64_t count,
@@ -32,22 +39,28 @@ namespace test {
 }
 
 // Makes a group and destroys it. Returns the status on each of its ranks, each with a context that
-// `context_of` makes.
+// `context_of` makes and an exchange that `adapt` may change. `inspect` sees the made groups.
 inline std::vector<ucs_status_t> try_to_make(
-    board& over, std::uint32_t ranks,
-    const std::function<ucg_context_h(std::uint32_t)>& context_of) {
+    board& over, std::uint32_t ranks, const std::function<ucg_context_h(std::uint32_t)>& context_of,
+    const std::function<void(ucg_oob_t&)>& adapt = [](ucg_oob_t&) {},
+    const std::function<void(ucg_group_h)>& inspect = [](ucg_group_h) {}) {
     std::vector<ucg_context_h> contexts(ranks);
     std::vector<ucg_group_h> groups(ranks);
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
         contexts[rank] = context_of(rank);
+        ucg_oob_t oob = *over.oob(rank);
+        adapt(oob);
         ucg_group_params_t params = UCG_GROUP_PARAMS_INIT;
-        params.oob = over.oob(rank);
+        params.oob = &oob;
         REQUIRE(ucg_group_create(contexts[rank], &params, &groups[rank]) == UCS_OK);
     }
     std::vector<ucs_status_t> ended(ranks, UCS_INPROGRESS);
-    for (int turns = 0; turns < 100000 && std::ranges::count(ended, UCS_INPROGRESS) != 0; ++turns)
+    for (int turns = 0; turns < 10'000'000 && std::ranges::count(ended, UCS_INPROGRESS) != 0;
+         ++turns)
         for (std::uint32_t rank = 0; rank < ranks; ++rank)
             ended[rank] = ucg_group_test(groups[rank]);
+    for (const ucg_group_h each : groups)
+        inspect(each);
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
         ucg_group_destroy(groups[rank]);
         ucg_context_destroy(contexts[rank]);
