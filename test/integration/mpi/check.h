@@ -128,6 +128,15 @@ static inline size_t random_below(uint64_t* state, size_t limit) {
     return (size_t)(random_next(state) % limit);
 }
 
+/* A committed type of `count` blocks of `length` elements, `stride` elements apart. */
+static inline MPI_Datatype vector_type_new(int count, int length, int stride,
+                                           MPI_Datatype element) {
+    MPI_Datatype type;
+    MPI_OK(MPI_Type_vector(count, length, stride, element, &type));
+    MPI_OK(MPI_Type_commit(&type));
+    return type;
+}
+
 static inline long env_number(const char* name, long fallback) {
     const char* text = getenv(name);
     return text != NULL && *text != '\0' ? strtol(text, NULL, 10) : fallback;

@@ -50,15 +50,8 @@ static int64_t sum_of(int first, int last, int target, size_t i) {
 }
 
 static void test_barrier(void) {
-    for (int i = 0; i < 20; ++i) {
-        if (nonblocking) {
-            MPI_Request request;
-            MPI_OK(MPI_Ibarrier(MPI_COMM_WORLD, &request));
-            MPI_OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
-        } else {
-            MPI_OK(MPI_Barrier(MPI_COMM_WORLD));
-        }
-    }
+    for (int i = 0; i < 20; ++i)
+        COLLECTIVE(Barrier, barrier, MPI_COMM_WORLD);
 }
 
 static void test_bcast(size_t n, int root) {
@@ -178,6 +171,13 @@ static size_t lay_out(size_t n, int* counts, int* places) {
     return total;
 }
 
+/* Blocks of equal length in rank order. */
+static void check_equal_blocks(const int64_t* data, size_t n, int target) {
+    for (int r = 0; r < ranks; ++r) {
+        CHECK_VECTOR(data + (size_t)r * n, n, value_of(r, target, i));
+    }
+}
+
 /* Blocks in rank order, with the one-element gaps of lay_out untouched. */
 static void check_blocks(const int64_t* data, const int* counts, const int* places, int target) {
     int64_t gap;
@@ -196,9 +196,7 @@ static void test_gathers(size_t n, int root) {
     fill(in, own, rank, 4);
     COLLECTIVE(Gather, gather, in, (int)n, MPI_INT64_T, all, (int)n, MPI_INT64_T, root,
                MPI_COMM_WORLD);
-    for (int r = 0; r < ranks && rank == root; ++r) {
-        CHECK_VECTOR(all + (size_t)r * n, n, value_of(r, 4, i));
-    }
+    if (rank == root) check_equal_blocks(all, n, 4);
     COLLECTIVE(Gatherv, gatherv, in, (int)own, MPI_INT64_T, wide, counts, places, MPI_INT64_T, root,
                MPI_COMM_WORLD);
     if (rank == root) check_blocks(wide, counts, places, 4);
@@ -210,9 +208,7 @@ static void test_gathers(size_t n, int root) {
     fill(all + (size_t)rank * n, n, rank, 4);
     COLLECTIVE(Allgather, allgather, MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, all, (int)n, MPI_INT64_T,
                MPI_COMM_WORLD);
-    for (int r = 0; r < ranks; ++r) {
-        CHECK_VECTOR(all + (size_t)r * n, n, value_of(r, 4, i));
-    }
+    check_equal_blocks(all, n, 4);
     vector_free(in);
     vector_free(all);
     vector_free(wide);
@@ -244,14 +240,10 @@ static void test_alltoall(size_t n) {
         fill(in + (size_t)r * n, n, rank, r);
     COLLECTIVE(Alltoall, alltoall, in, (int)n, MPI_INT64_T, out, (int)n, MPI_INT64_T,
                MPI_COMM_WORLD);
-    for (int r = 0; r < ranks; ++r) {
-        CHECK_VECTOR(out + (size_t)r * n, n, value_of(r, rank, i));
-    }
+    check_equal_blocks(out, n, rank);
     COLLECTIVE(Alltoall, alltoall, MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, in, (int)n, MPI_INT64_T,
                MPI_COMM_WORLD);
-    for (int r = 0; r < ranks; ++r) {
-        CHECK_VECTOR(in + (size_t)r * n, n, value_of(r, rank, i));
-    }
+    check_equal_blocks(in, n, rank);
     vector_free(in);
     vector_free(out);
 }

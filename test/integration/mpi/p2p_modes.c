@@ -20,18 +20,6 @@ static const struct {
                        {MPI_Bsend, MPI_Ibsend, MPI_Bsend_init},
                        {MPI_Rsend, MPI_Irsend, MPI_Rsend_init}};
 
-static void post_blocking(int mode, const void* data, int n) {
-    MPI_OK(modes[mode].send(data, n, MPI_BYTE, next, mode, MPI_COMM_WORLD));
-}
-
-static void post_nonblocking(int mode, const void* data, int n, MPI_Request* request) {
-    MPI_OK(modes[mode].isend(data, n, MPI_BYTE, next, mode, MPI_COMM_WORLD, request));
-}
-
-static void make_persistent(int mode, const void* data, int n, MPI_Request* request) {
-    MPI_OK(modes[mode].send_init(data, n, MPI_BYTE, next, mode, MPI_COMM_WORLD, request));
-}
-
 static void check_status(const MPI_Status* status, int mode, size_t size) {
     int count = -1;
     MPI_OK(MPI_Get_count(status, MPI_BYTE, &count));
@@ -49,11 +37,11 @@ static void run_blocking(int mode, size_t size) {
     if (mode == mode_rsend || rank % 2 == 0) {
         MPI_OK(MPI_Irecv(in, (int)size, MPI_BYTE, previous, mode, MPI_COMM_WORLD, &request));
         if (mode == mode_rsend) MPI_OK(MPI_Barrier(MPI_COMM_WORLD));
-        post_blocking(mode, out, (int)size);
+        MPI_OK(modes[mode].send(out, (int)size, MPI_BYTE, next, mode, MPI_COMM_WORLD));
         MPI_OK(MPI_Wait(&request, &status));
     } else {
         MPI_OK(MPI_Recv(in, (int)size, MPI_BYTE, previous, mode, MPI_COMM_WORLD, &status));
-        post_blocking(mode, out, (int)size);
+        MPI_OK(modes[mode].send(out, (int)size, MPI_BYTE, next, mode, MPI_COMM_WORLD));
     }
     check_status(&status, mode, size);
     CHECK_PATTERN(in, size, seed_of(previous, mode, size));
@@ -103,7 +91,7 @@ static void run_nonblocking(int mode, size_t size, int variant) {
     pattern_fill(out, size, seed_of(rank, mode, size) + 7);
     MPI_OK(MPI_Irecv(in, (int)size, MPI_BYTE, previous, mode, MPI_COMM_WORLD, &requests[0]));
     if (mode == mode_rsend) MPI_OK(MPI_Barrier(MPI_COMM_WORLD));
-    post_nonblocking(mode, out, (int)size, &requests[1]);
+    MPI_OK(modes[mode].isend(out, (int)size, MPI_BYTE, next, mode, MPI_COMM_WORLD, &requests[1]));
     complete_two(requests, statuses, variant);
     check_status(&statuses[0], mode, size);
     CHECK_PATTERN(in, size, seed_of(previous, mode, size) + 7);
@@ -117,7 +105,8 @@ static void run_persistent(int mode, size_t size) {
     MPI_Request requests[2];
     MPI_Status statuses[2];
     MPI_OK(MPI_Recv_init(in, (int)size, MPI_BYTE, previous, mode, MPI_COMM_WORLD, &requests[0]));
-    make_persistent(mode, out, (int)size, &requests[1]);
+    MPI_OK(
+        modes[mode].send_init(out, (int)size, MPI_BYTE, next, mode, MPI_COMM_WORLD, &requests[1]));
     for (unsigned round = 0; round < rounds; ++round) {
         pattern_fill(out, size, seed_of(rank, mode, size) + 11 + round);
         memset(in, untouched, size);

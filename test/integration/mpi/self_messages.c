@@ -64,9 +64,7 @@ static void probed(MPI_Comm comm, int me, size_t size) {
 /* Packed bytes are sent into every third byte, and back. */
 static void strided(MPI_Comm comm, int me, size_t size) {
     unsigned char *out = buffer_new(size), *wide = buffer_new(3 * size), *back = buffer_new(size);
-    MPI_Datatype every_third;
-    MPI_OK(MPI_Type_vector((int)size, 1, 3, MPI_BYTE, &every_third));
-    MPI_OK(MPI_Type_commit(&every_third));
+    MPI_Datatype every_third = vector_type_new((int)size, 1, 3, MPI_BYTE);
     pattern_fill(out, size, size);
     MPI_OK(MPI_Sendrecv(out, (int)size, MPI_BYTE, me, 4, wide, 1, every_third, me, 4, comm,
                         MPI_STATUS_IGNORE));

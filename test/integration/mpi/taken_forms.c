@@ -374,6 +374,12 @@ static int item(int from, int to, int i) {
     return from * 100003 + to * 1009 + i;
 }
 
+/* The ints that this rank has for `to`, every `stride`th of an array. */
+static void put_items(int* into, int stride, int n, int to) {
+    for (int i = 0; i < n; ++i)
+        into[i * stride] = item(me, to, i);
+}
+
 static void moves(int n, int turn) { /* n is even */
     const struct view* a = &views[(me + turn) % 4];
     const struct view* b = &views[(me + turn / 4 + 1) % 4];
@@ -405,22 +411,12 @@ static void moves(int n, int turn) { /* n is even */
                 SAME("bcast", in[i * sa], item(root, 0, i));
         },
         in, ca, a->type, root);
-    FORMS(
-        Allgather,
-        {
-            for (int i = 0; i < n; ++i)
-                in[i * sa] = item(me, 1, i);
-        },
-        EACH(r, i) SAME("allgather", out[(r * n + i) * sb], item(r, 1, i)), in, ca, a->type, out,
-        cb, b->type);
-    FORMS(
-        Allgather,
-        {
-            for (int i = 0; i < n; ++i)
-                out[(me * n + i) * sb] = item(me, 2, i);
-        },
-        EACH(r, i) SAME("allgather in place", out[(r * n + i) * sb], item(r, 2, i)), MPI_IN_PLACE,
-        0, MPI_DATATYPE_NULL, out, cb, b->type);
+    FORMS(Allgather, put_items(in, sa, n, 1),
+          EACH(r, i) SAME("allgather", out[(r * n + i) * sb], item(r, 1, i)), in, ca, a->type, out,
+          cb, b->type);
+    FORMS(Allgather, put_items(out + me * n * sb, sb, n, 2),
+          EACH(r, i) SAME("allgather in place", out[(r * n + i) * sb], item(r, 2, i)), MPI_IN_PLACE,
+          0, MPI_DATATYPE_NULL, out, cb, b->type);
     FORMS(Alltoall, EACH(r, i) in[(r * n + i) * sa] = item(me, r, i),
           EACH(r, i) SAME("alltoall", out[(r * n + i) * sb], item(r, me, i)), in, ca, a->type, out,
           cb, b->type);
@@ -449,24 +445,14 @@ static void moves(int n, int turn) { /* n is even */
           MPI_IN_PLACE, NULL, NULL, MPI_DATATYPE_NULL, out, out_counts, out_places, b->type);
     for (int r = 0; r < size; ++r)
         out_counts[r] = LENGTH(r, 0) / b->ints;
-    FORMS(
-        Allgatherv,
-        {
-            for (int i = 0; i < n; ++i)
-                in[i * sa] = item(me, 3, i);
-        },
-        EACH(r, i) if (i < LENGTH(r, 0))
-            SAME("allgatherv", out[((size - 1 - r) * n + i) * sb], item(r, 3, i)),
-        in, LENGTH(me, 0) / a->ints, a->type, out, out_counts, out_places, b->type);
-    FORMS(
-        Allgatherv,
-        {
-            for (int i = 0; i < n; ++i)
-                out[((size - 1 - me) * n + i) * sb] = item(me, 4, i);
-        },
-        EACH(r, i) if (i < LENGTH(r, 0))
-            SAME("allgatherv in place", out[((size - 1 - r) * n + i) * sb], item(r, 4, i)),
-        MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, out, out_counts, out_places, b->type);
+    FORMS(Allgatherv, put_items(in, sa, n, 3),
+          EACH(r, i) if (i < LENGTH(r, 0))
+              SAME("allgatherv", out[((size - 1 - r) * n + i) * sb], item(r, 3, i)),
+          in, LENGTH(me, 0) / a->ints, a->type, out, out_counts, out_places, b->type);
+    FORMS(Allgatherv, put_items(out + (size - 1 - me) * n * sb, sb, n, 4),
+          EACH(r, i) if (i < LENGTH(r, 0))
+              SAME("allgatherv in place", out[((size - 1 - r) * n + i) * sb], item(r, 4, i)),
+          MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, out, out_counts, out_places, b->type);
 
     /* one array for both sides: what is sent and what is received lie between each other */
     for (int r = 0; r < size; ++r) {

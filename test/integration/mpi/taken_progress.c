@@ -25,10 +25,8 @@ static void check_sum(void) {
 
 /* Sends and receives two ints with a gap between them, with tag 3. */
 static void replace_with_gaps(int to, int from) {
-    MPI_Datatype type;
     int data[3] = {rank, -7, rank + 1};
-    MPI_OK(MPI_Type_vector(2, 1, 2, MPI_INT, &type));
-    MPI_OK(MPI_Type_commit(&type));
+    MPI_Datatype type = vector_type_new(2, 1, 2, MPI_INT);
     MPI_OK(MPI_Sendrecv_replace(data, 1, type, to, 3, from, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
     MPI_OK(MPI_Type_free(&type));
     CHECK(data[0] == from && data[1] == -7 && data[2] == from + 1, "got %d %d %d", data[0], data[1],
@@ -56,8 +54,8 @@ static void messages_while_a_collective_runs(int variant) {
     MPI_Request request;
     MPI_Status status;
     MPI_Message got;
-    int32_t one = rank, other = -1;
     const int partner = rank ^ 1, last = ranks - ranks % 2;
+    int32_t one = rank, other = sends[variant] ? -1 : partner;
     prepare();
     MPI_OK(MPI_Iallreduce(in, out, large, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD, &request));
     if (rank < last && rank % 2 == 0) { /* messages first */
@@ -85,27 +83,22 @@ static void messages_while_a_collective_runs(int variant) {
                 break;
             case 5:
                 MPI_OK(MPI_Ssend(&one, 1, MPI_INT32_T, partner, 2, MPI_COMM_WORLD));
-                other = partner;
                 break;
             case 6: /* longer than the MPI sends eagerly */
                 MPI_OK(MPI_Send(message, large, MPI_INT64_T, partner, 2, MPI_COMM_WORLD));
-                other = partner;
                 break;
             case 7: /* zero bytes, and non-contiguous data */
                 MPI_OK(MPI_Sendrecv_replace(NULL, 0, MPI_INT, partner, 2, partner, 1,
                                             MPI_COMM_WORLD, &status));
                 replace_with_gaps(partner, partner);
-                other = partner;
                 break;
             case 8: /* longer than is copied */
                 MPI_OK(MPI_Sendrecv_replace(message, large, MPI_INT64_T, partner, 2, partner, 1,
                                             MPI_COMM_WORLD, &status));
                 CHECK(message[large - 1] == partner, "got %lld", (long long)message[large - 1]);
-                other = partner;
                 break;
             case 9: /* synchronous, and longer than the MPI sends eagerly */
                 buffered_send(partner);
-                other = partner;
                 break;
 #if MPI_VERSION >= 4
             case 10:
@@ -117,7 +110,6 @@ static void messages_while_a_collective_runs(int variant) {
                 break;
             case 12:
                 MPI_OK(MPI_Ssend_c(&one, 1, MPI_INT32_T, partner, 2, MPI_COMM_WORLD));
-                other = partner;
                 break;
 #endif
             default: {

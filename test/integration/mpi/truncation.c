@@ -55,11 +55,9 @@ static void receiver(int peer, size_t sent, size_t capacity, bool posted_first) 
 /* Every second byte of the buffer: the gaps and everything behind must stay untouched. */
 static void receiver_strided(int peer, size_t sent, size_t capacity, bool posted_first) {
     unsigned char* in = buffer_new(2 * capacity);
-    MPI_Datatype strided;
     MPI_Request request;
     MPI_Status status;
-    MPI_OK(MPI_Type_vector((int)capacity, 1, 2, MPI_BYTE, &strided));
-    MPI_OK(MPI_Type_commit(&strided));
+    MPI_Datatype strided = vector_type_new((int)capacity, 1, 2, MPI_BYTE);
     if (!posted_first) wait_go(peer);
     MPI_OK(MPI_Irecv(in, 1, strided, peer, 2, MPI_COMM_WORLD, &request));
     if (posted_first) send_go(peer);

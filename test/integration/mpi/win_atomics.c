@@ -168,9 +168,7 @@ static void in_order(struct window* w) {
 static void strided(struct window* w) {
     enum { count = 40 };
     int32_t values[2 * count], before[2 * count], *elements = (int32_t*)(void*)w->memory;
-    MPI_Datatype every_second;
-    MPI_OK(MPI_Type_vector(count, 1, 2, MPI_INT32_T, &every_second));
-    MPI_OK(MPI_Type_commit(&every_second));
+    MPI_Datatype every_second = vector_type_new(count, 1, 2, MPI_INT32_T);
     for (int i = 0; i < 2 * count; ++i) {
         values[i] = 1000 * rank + i;
         before[i] = -1;

@@ -35,9 +35,7 @@ static void strided(struct window* w) {
     enum { rows = 200, columns = 7 };
     static int matrix[rows][columns], back[rows][columns];
     int* own = (int*)(void*)w->memory;
-    MPI_Datatype column;
-    MPI_OK(MPI_Type_vector(rows, 1, columns, MPI_INT, &column));
-    MPI_OK(MPI_Type_commit(&column));
+    MPI_Datatype column = vector_type_new(rows, 1, columns, MPI_INT);
     for (int i = 0; i < rows * columns; ++i) {
         matrix[i / columns][i % columns] = 10000 * rank + i;
         back[i / columns][i % columns] = -1;

@@ -212,14 +212,24 @@ private:
 
 }  // namespace
 
-TEST_CASE(
-    "an operation that fails ends so, and only once, also where its last message leaves "
-    "meanwhile") {
+namespace {
+
+// An operation over a fabric of the test.
+struct lone_operation {
+    lone_operation() { REQUIRE(tested.init(row, {}) == UCS_OK); }
+
     leaves_late net;
     schedule::frame_pool frames;
     const schedule::algorithm row = row_of(send_to_one);
-    operation tested(net, frames);
-    REQUIRE(tested.init(row, {}) == UCS_OK);
+    operation tested{net, frames};
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(
+    lone_operation,
+    "an operation that fails ends so, and only once, also where its last message leaves "
+    "meanwhile") {
     tested.on_end(
         [](schedule::runnable& ended, void* argument) {
             if (static_cast<leaves_late*>(argument)->ended.size() == 1) ended.start();
@@ -236,13 +246,8 @@ TEST_CASE(
     CHECK(witness::alive == 0);
 }
 
-TEST_CASE("an operation that cannot begin fails on all ranks") {
-    leaves_late net;
+TEST_CASE_METHOD(lone_operation, "an operation that cannot begin fails on all ranks") {
     net.refuses = true;
-    schedule::frame_pool frames;
-    const schedule::algorithm row = row_of(send_to_one);
-    operation tested(net, frames);
-    REQUIRE(tested.init(row, {}) == UCS_OK);
     tested.start();
     tested.start_failed(UCS_ERR_INVALID_PARAM);
     CHECK(net.announced == std::vector{UCS_ERR_NO_MEMORY, UCS_ERR_NO_MEMORY});
@@ -285,17 +290,27 @@ TEST_CASE("a failed require() ends the program") {
     CHECK(witness::alive == 0);
 }
 
-TEST_CASE("tasks await tasks") {
-    group ranks(2, nested);
-    ranks.run();
-    ranks.expect(UCS_OK);
-    CHECK(witness::alive == 0);
-}
-
-TEST_CASE("two tasks run at the same time on different channels") {
-    group ranks(2, two_at_once);
-    ranks.run();
-    ranks.expect(UCS_OK);
+TEST_CASE("an algorithm ends with its status on all ranks") {
+    const struct {
+        const char* name;
+        rank_t ranks;
+        task (*body)(member&, const call&);
+        ucs_status_t status = UCS_OK;
+    } all[] = {
+        {"tasks await tasks", 2, nested},
+        {"two tasks run at the same time on different channels", 2, two_at_once},
+        {"messages of a pair stay in order", 2, many_messages},
+        {"a part of a group has its own rank numbers", 5, in_part},
+        {"more scratch memory than was asked for is an error", 1, too_much_scratch,
+         UCS_ERR_EXCEEDS_LIMIT},
+    };
+    for (const auto& each : all) {
+        INFO(each.name);
+        group ranks(each.ranks, each.body);
+        ranks.run();
+        ranks.expect(each.status);
+        CHECK(witness::alive == 0);
+    }
 }
 
 TEST_CASE("frames are used again when an operation is started again") {
@@ -308,29 +323,11 @@ TEST_CASE("frames are used again when an operation is started again") {
     CHECK(ranks.net().frames().allocated_blocks() == allocated);
 }
 
-TEST_CASE("messages of a pair stay in order") {
-    group ranks(2, many_messages);
-    ranks.run();
-    ranks.expect(UCS_OK);
-}
-
-TEST_CASE("a part of a group has its own rank numbers") {
-    group ranks(5, in_part);
-    ranks.run();
-    ranks.expect(UCS_OK);
-}
-
 TEST_CASE("a message of the wrong size ends the operation everywhere") {
     group ranks(3, wrong_size);
     ranks.run();
     CHECK(ranks.of_rank(1).status() == UCS_ERR_MESSAGE_TRUNCATED);
     CHECK(ranks.of_rank(2).status() == UCS_ERR_MESSAGE_TRUNCATED);
-}
-
-TEST_CASE("more scratch memory than was asked for is an error") {
-    group ranks(1, too_much_scratch);
-    ranks.run();
-    ranks.expect(UCS_ERR_EXCEEDS_LIMIT);
 }
 
 TEST_CASE("a waiting operation is canceled on all ranks, and no frame is left") {
