@@ -82,7 +82,7 @@ void process::send_active(endpoint_record& to) {
     const ucs_status_ptr_t result = ucp_am_send_nbx(to.handle, id, header.data(), header.size(),
                                                     op.data->buffer(), op.data->count(), &param);
     std::fill(passing.begin(), passing.end(), std::byte{0xdd});
-    started(op, result, (param.op_attr_mask & UCP_OP_ATTR_FLAG_NO_IMM_CMPL) != 0);
+    started(op, result, param);
 }
 
 ucs_status_t process::on_active(void* arg, const void* header, std::size_t header_length,
@@ -160,7 +160,7 @@ void process::receive_kept(message_record& message, void* data) {
     started(
         op,
         ucp_am_recv_data_nbx(handle(*worker_), data, op.data->buffer(), op.data->count(), &param),
-        (param.op_attr_mask & UCP_OP_ATTR_FLAG_NO_IMM_CMPL) != 0);
+        param);
 }
 
 void process::on_data(void* request, ucs_status_t status, std::size_t, void* arg) {

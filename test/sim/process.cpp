@@ -125,8 +125,15 @@ ucp_request_param_t process::prepare(operation_record& op) {
     return param;
 }
 
-void process::started(operation_record& op, ucs_status_ptr_t result, bool no_immediate) {
+bool process::started(operation_record& op, ucs_status_ptr_t result,
+                      const ucp_request_param_t& param) {
     --depth_;
+    if ((param.op_attr_mask & UCP_OP_ATTR_FLAG_FORCE_IMM_CMPL) != 0 &&
+        result == UCS_STATUS_PTR(UCS_ERR_NO_RESOURCE)) {
+        op.done = true;
+        op.status = UCS_ERR_NO_RESOURCE;
+        return false;
+    }
     op.inside_call = false;
     model& records = all_.records;
     if (!UCS_PTR_IS_PTR(result)) {
@@ -135,6 +142,8 @@ void process::started(operation_record& op, ucs_status_ptr_t result, bool no_imm
                 fmt::format("callback of a call that ended at once: {}", records.text(op)));
         }
         const ucs_status_t status = UCS_PTR_RAW_STATUS(result);
+        const bool no_immediate = op.kind != operation_kind::close &&
+                                  (param.op_attr_mask & UCP_OP_ATTR_FLAG_NO_IMM_CMPL) != 0;
         if (no_immediate && status == UCS_OK) {
             records.violation(fmt::format("NO_IMM_CMPL was ignored: {}", records.text(op)));
         }
@@ -152,7 +161,7 @@ void process::started(operation_record& op, ucs_status_ptr_t result, bool no_imm
             }
         }
         records.ended(op, status);
-        return;
+        return true;
     }
     if (op.handle != nullptr && op.handle != result) {
         records.violation(fmt::format("another request was returned: {}", records.text(op)));
@@ -164,6 +173,7 @@ void process::started(operation_record& op, ucs_status_ptr_t result, bool no_imm
         if (!op.user_request && !op.released) ucp_request_free(result);
         op.released = true;
     }
+    return true;
 }
 
 // The context's init callback wrote a mark that must survive every reuse of the request.

@@ -171,7 +171,8 @@ private:
 
     operation_record& new_operation(operation_kind kind);
     ucp_request_param_t prepare(operation_record& op);
-    void started(operation_record& op, ucs_status_ptr_t result, bool no_immediate);
+    // Returns false if the call was not allowed to wait, and did nothing.
+    bool started(operation_record& op, ucs_status_ptr_t result, const ucp_request_param_t& param);
     void check_area(const operation_record& op);
     void completed(operation_record& op, void* request, ucs_status_t status);
     void after_callback(operation_record& op);

@@ -140,7 +140,7 @@ void process::send(endpoint_record& to) {
     const ucp_request_param_t param = prepare(op);
     const auto call = op.message->synchronous ? ucp_tag_send_sync_nbx : ucp_tag_send_nbx;
     started(op, call(to.handle, op.data->buffer(), op.data->count(), op.message->tag, &param),
-            (param.op_attr_mask & UCP_OP_ATTR_FLAG_NO_IMM_CMPL) != 0);
+            param);
 }
 
 void process::choose_criteria(ucp_tag_t& tag, ucp_tag_t& mask) {
@@ -180,20 +180,12 @@ bool process::receive(ucp_tag_t tag, ucp_tag_t mask, std::size_t capacity) {
     ucp_request_param_t param = prepare(op);
     param.op_attr_mask |= UCP_OP_ATTR_FIELD_RECV_INFO;
     param.recv_info.tag_info = &op.info;
-    const bool force = all_.dice.chance(0.1);
-    if (force) param.op_attr_mask |= UCP_OP_ATTR_FLAG_FORCE_IMM_CMPL;
+    if (all_.dice.chance(0.1)) param.op_attr_mask |= UCP_OP_ATTR_FLAG_FORCE_IMM_CMPL;
     const ucs_status_ptr_t result =
         ucp_tag_recv_nbx(handle(*worker_), op.data->buffer(), op.data->count(), tag, mask, &param);
-    if (force && result == UCS_STATUS_PTR(UCS_ERR_NO_RESOURCE)) {
-        // The call did nothing.
-        --depth_;
-        op.done = true;
-        op.status = UCS_ERR_NO_RESOURCE;
-        op.data.reset();
-        return false;
-    }
-    started(op, result, (param.op_attr_mask & UCP_OP_ATTR_FLAG_NO_IMM_CMPL) != 0);
-    return true;
+    const bool began = started(op, result, param);
+    if (!began) op.data.reset();
+    return began;
 }
 
 void process::probe() {
@@ -232,7 +224,7 @@ void process::take_probed() {
     started(op,
             ucp_tag_msg_recv_nbx(handle(*worker_), op.data->buffer(), op.data->count(),
                                  taken.message, &param),
-            (param.op_attr_mask & UCP_OP_ATTR_FLAG_NO_IMM_CMPL) != 0);
+            param);
 }
 
 void process::note_running(operation_record& flush, const endpoint_record* only) {
@@ -253,16 +245,14 @@ void process::flush(endpoint_record& which) {
     op.endpoint = which.number;
     note_running(op, &which);
     const ucp_request_param_t param = prepare(op);
-    started(op, ucp_ep_flush_nbx(which.handle, &param),
-            (param.op_attr_mask & UCP_OP_ATTR_FLAG_NO_IMM_CMPL) != 0);
+    started(op, ucp_ep_flush_nbx(which.handle, &param), param);
 }
 
 void process::flush_worker() {
     operation_record& op = new_operation(operation_kind::worker_flush);
     note_running(op, nullptr);
     const ucp_request_param_t param = prepare(op);
-    started(op, ucp_worker_flush_nbx(handle(*worker_), &param),
-            (param.op_attr_mask & UCP_OP_ATTR_FLAG_NO_IMM_CMPL) != 0);
+    started(op, ucp_worker_flush_nbx(handle(*worker_), &param), param);
 }
 
 void process::close(endpoint_record& which, bool force) {
@@ -280,7 +270,7 @@ void process::close(endpoint_record& which, bool force) {
     ucp_request_param_t param = prepare(op);
     param.op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS;
     param.flags = force ? UCP_EP_CLOSE_FLAG_FORCE : 0;
-    started(op, ucp_ep_close_nbx(which.handle, &param), false);
+    started(op, ucp_ep_close_nbx(which.handle, &param), param);
 }
 
 void process::random_close() {

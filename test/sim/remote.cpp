@@ -100,20 +100,12 @@ void process::start_remote(operation_record& op, ucp_request_param_t& param,
                            std::vector<operation_record*>& among, Call&& call) {
     const bool listed = op.remote->refusal == UCS_OK && op.kind != operation_kind::get;
     if (listed) among.push_back(&op);
-    const bool force = all_.dice.chance(0.1);
-    if (force) param.op_attr_mask |= UCP_OP_ATTR_FLAG_FORCE_IMM_CMPL;
-    const ucs_status_ptr_t result = call(param);
-    if (force && result == UCS_STATUS_PTR(UCS_ERR_NO_RESOURCE)) {
-        --depth_;
-        op.done = true;
-        op.status = UCS_ERR_NO_RESOURCE;
-        op.remote->no_resource = true;
-        op.remote->result.reset();
-        op.data.reset();
-        if (listed) std::erase(among, &op);
-        return;
-    }
-    started(op, result, (param.op_attr_mask & UCP_OP_ATTR_FLAG_NO_IMM_CMPL) != 0);
+    if (all_.dice.chance(0.1)) param.op_attr_mask |= UCP_OP_ATTR_FLAG_FORCE_IMM_CMPL;
+    if (started(op, call(param), param)) return;
+    op.remote->no_resource = true;
+    op.remote->result.reset();
+    op.data.reset();
+    if (listed) std::erase(among, &op);
 }
 
 // Returns a random offset in [from, from + room). Low offsets are more likely, so that operations

@@ -66,8 +66,7 @@ void process::write(endpoint_record& to) {
     op.data->fill_stream(to.stream, to.written);
     to.written += length;
     const ucp_request_param_t param = prepare(op);
-    started(op, ucp_stream_send_nbx(to.handle, op.data->buffer(), op.data->count(), &param),
-            (param.op_attr_mask & UCP_OP_ATTR_FLAG_NO_IMM_CMPL) != 0);
+    started(op, ucp_stream_send_nbx(to.handle, op.data->buffer(), op.data->count(), &param), param);
 }
 
 bool process::read(endpoint_record& from, bool at_once) {
@@ -90,15 +89,7 @@ bool process::read(endpoint_record& from, bool at_once) {
     const ucs_status_ptr_t result =
         ucp_stream_recv_nbx(from.handle, op.data->buffer(), op.data->count(), &length, &param);
     if (!UCS_PTR_IS_PTR(result)) op.received = length;
-    if (at_once && result == UCS_STATUS_PTR(UCS_ERR_NO_RESOURCE)) {
-        // The call did nothing.
-        --depth_;
-        op.done = true;
-        op.status = UCS_ERR_NO_RESOURCE;
-        return false;
-    }
-    started(op, result, (param.op_attr_mask & UCP_OP_ATTR_FLAG_NO_IMM_CMPL) != 0);
-    return true;
+    return started(op, result, param);
 }
 
 void process::on_stream(void* request, ucs_status_t status, std::size_t length, void* arg) {
