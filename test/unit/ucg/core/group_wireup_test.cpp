@@ -22,7 +22,7 @@ using rounds = std::vector<std::vector<std::vector<std::byte>>>;
 
 class scripted_exchange final : public ucg::exchange {
 public:
-    scripted_exchange(rounds& all, rank_t rank, rank_t size, ucg::net::member_addresses known)
+    scripted_exchange(rounds& all, rank_t rank, rank_t size, ucg::net::member_addresses known = {})
         : all_(all), rank_(rank), size_(size), known_(std::move(known)) {}
 
     rank_t rank() const noexcept override { return rank_; }
@@ -56,24 +56,34 @@ private:
     std::byte* into_ = nullptr;
 };
 
+std::unique_ptr<ucg::context> context_on(const std::string& name) {
+    const test::env node("UCG_NODE_ID", name.c_str());
+    auto made = ucg::context::make(UCG_CONTEXT_PARAMS_INIT);
+    REQUIRE(made);
+    return std::move(*made);
+}
+
+std::unique_ptr<ucg::group_wireup> wireup_of(ucg::context& context,
+                                             std::unique_ptr<ucg::exchange> exchange,
+                                             std::uint32_t key = 0) {
+    return std::make_unique<ucg::group_wireup>(
+        context, std::move(exchange),
+        ucg::group_wireup::params{0, key, ucs::time::now() + 100 * ucs::time::second});
+}
+
 // Ranks, each on a node of its own.
 struct joiners {
     explicit joiners(rank_t size) {
-        for (rank_t i = 0; i < size; ++i) {
-            const test::env node("UCG_NODE_ID", std::to_string(i).c_str());
-            auto made = ucg::context::make(UCG_CONTEXT_PARAMS_INIT);
-            REQUIRE(made);
-            contexts.push_back(std::move(*made));
-        }
+        for (rank_t i = 0; i < size; ++i)
+            contexts.push_back(context_on(std::to_string(i)));
     }
     std::vector<ucg::membership> join(rounds& sent, const ucg::net::member_addresses& known,
                                       const std::vector<std::uint32_t>& keys) {
         const auto size = static_cast<rank_t>(contexts.size());
         std::vector<std::unique_ptr<ucg::group_wireup>> all;
         for (rank_t i = 0; i < size; ++i)
-            all.push_back(std::make_unique<ucg::group_wireup>(
-                *contexts[i], std::make_unique<scripted_exchange>(sent, i, size, known),
-                ucg::group_wireup::params{0, keys[i], ucs::time::now() + 100 * ucs::time::second}));
+            all.push_back(wireup_of(
+                *contexts[i], std::make_unique<scripted_exchange>(sent, i, size, known), keys[i]));
         std::vector<ucg::membership> made;
         for (int turn = 0; turn < 20; ++turn)
             for (auto& each : all) {
@@ -118,13 +128,8 @@ struct two_on_one_node {
     two_on_one_node() {
         const test::env node("UCG_NODE_ID", "same");
         for (rank_t i = 0; i < 2; ++i) {
-            auto made = ucg::context::make(UCG_CONTEXT_PARAMS_INIT);
-            REQUIRE(made);
-            contexts.push_back(std::move(*made));
-            all.push_back(std::make_unique<ucg::group_wireup>(
-                *contexts[i],
-                std::make_unique<scripted_exchange>(sent, i, 2, ucg::net::member_addresses{}),
-                ucg::group_wireup::params{0, 0, ucs::time::now() + 100 * ucs::time::second}));
+            contexts.push_back(context_on("same"));
+            all.push_back(wireup_of(*contexts[i], std::make_unique<scripted_exchange>(sent, i, 2)));
         }
         for (const std::size_t turn : {0U, 1U, 0U})
             REQUIRE(all[turn]->advance() == UCS_INPROGRESS);
@@ -200,13 +205,12 @@ std::optional<bool> join_as(std::unique_ptr<ucg::exchange> exchange) {
     const test::env reads("UCG_NODE_SINGLE_COPY", "1");
     auto made = ucg::context::make(UCG_CONTEXT_PARAMS_INIT);
     if (!made) return {};
-    ucg::group_wireup rank(**made, std::move(exchange),
-                           {0, 0, ucs::time::now() + 100 * ucs::time::second});
+    const auto rank = wireup_of(**made, std::move(exchange));
     ucs_status_t status = UCS_INPROGRESS;
-    while ((status = rank.advance()) == UCS_INPROGRESS)
+    while ((status = rank->advance()) == UCS_INPROGRESS)
         ::usleep(100);
     if (status != UCS_OK) return {};
-    return rank.take().may_read;
+    return rank->take().may_read;
 }
 
 // A forked process, which ends as soon as its parent closes the pipe.
@@ -278,18 +282,12 @@ std::vector<ucs_status_t> join_with_keys(std::vector<std::unique_ptr<ucg::contex
     const auto size = static_cast<rank_t>(options.size());
     for (rank_t i = 0; i < size; ++i) {
         if (contexts.size() <= i) {
-            const test::env node("UCG_NODE_ID", std::to_string(i).c_str());
             const test::env option("UCG_RANDOM_JOB_KEY", options[i]);
-            auto made = ucg::context::make(UCG_CONTEXT_PARAMS_INIT);
-            REQUIRE(made);
-            contexts.push_back(std::move(*made));
+            contexts.push_back(context_on(std::to_string(i)));
         }
-        auto exchange =
-            std::make_unique<scripted_exchange>(sent, i, size, ucg::net::member_addresses{});
+        auto exchange = std::make_unique<scripted_exchange>(sent, i, size);
         if (is_private) exchange->make_private();
-        all.push_back(std::make_unique<ucg::group_wireup>(
-            *contexts[i], std::move(exchange),
-            ucg::group_wireup::params{0, i, ucs::time::now() + 100 * ucs::time::second}));
+        all.push_back(wireup_of(*contexts[i], std::move(exchange), i));
     }
     std::vector<ucs_status_t> ends(size, UCS_INPROGRESS);
     for (int turn = 0; turn < 20; ++turn)
@@ -396,10 +394,7 @@ TEST_CASE("group wireup: a rank that announces too long an address ends the grou
     rounds sent;
     std::vector<std::unique_ptr<ucg::group_wireup>> all;
     for (rank_t i = 0; i < 2; ++i) {
-        all.push_back(std::make_unique<ucg::group_wireup>(
-            *in.contexts[i],
-            std::make_unique<scripted_exchange>(sent, i, 2, ucg::net::member_addresses{}),
-            ucg::group_wireup::params{0, 0, ucs::time::now() + 100 * ucs::time::second}));
+        all.push_back(wireup_of(*in.contexts[i], std::make_unique<scripted_exchange>(sent, i, 2)));
         REQUIRE(all[i]->advance() == UCS_INPROGRESS);
     }
     constexpr std::size_t length_word = 2;

@@ -395,11 +395,7 @@ void check(const scenario& setup, const variant& variation) {
 
 TEST_CASE("moe: dispatch and combine in groups of 1 to 17 ranks", "[moe]") {
     for (rank_t ranks = 1; ranks <= 17; ++ranks) {
-        scenario setup{
-            .ranks = ranks, .ranks_per_node = 1 + ranks % 4, .experts = ranks * (1 + ranks % 3)};
-        setup.k = std::min(setup.experts, 1 + ranks % 5);
-        setup.seed = ranks;
-        setup.gate_kind = static_cast<gate>(ranks % 5);
+        scenario setup = group_of(ranks, 1 + ranks % 4);
         setup.settings.routing = ranks % 2 == 0 ? route::relayed : route::direct;
         setup.disorder = true;
         variant variation{.with_weights = ranks % 3 == 0, .biases = ranks % 3};

@@ -234,11 +234,9 @@ void check(const scenario& setup, const slot_settings& settings, element type,
     trial(setup, settings, type, transfer).run();
 }
 
-scenario group_of(rank_t ranks, rank_t per_node) {
-    scenario setup{.ranks = ranks, .ranks_per_node = per_node, .experts = ranks * (1 + ranks % 3)};
-    setup.k = std::min(setup.experts, 1 + ranks % 5);
+scenario small_group_of(rank_t ranks, rank_t per_node) {
+    scenario setup = group_of(ranks, per_node);
     setup.tokens = 12;
-    setup.seed = ranks;
     setup.gate_kind = ranks % 2 == 0 ? gate::with_holes : gate::skewed;
     setup.disorder = true;
     return setup;
@@ -248,7 +246,7 @@ scenario group_of(rank_t ranks, rank_t per_node) {
 
 TEST_CASE("moe: low latency in groups of 1 to 17 ranks", "[moe]") {
     for (rank_t ranks = 1; ranks <= 17; ++ranks) {
-        const scenario setup = group_of(ranks, 4);
+        const scenario setup = small_group_of(ranks, 4);
         check(setup, {12, false, scaling::exact}, ranks % 3 == 0 ? element::fp16 : element::bf16);
     }
 }
@@ -268,6 +266,10 @@ scenario deep_ep() {
         .ranks = 16, .ranks_per_node = 8, .experts = 288, .k = 8, .tokens = 128, .uneven = false};
     setup.hidden = 8;  // short rows, because the length only scales the copies
     return setup;
+}
+
+scenario two_masked() {
+    return {.ranks = 6, .experts = 12, .k = 4, .tokens = 12, .masked = {0, 1, 0, 0, 0, 1}};
 }
 
 }  // namespace
@@ -306,14 +308,13 @@ TEST_CASE("moe: low latency with 128 tokens of 7168 elements, 288 experts, 8 cho
 }
 
 TEST_CASE("moe: low latency with masked ranks", "[moe]") {
-    scenario setup{.ranks = 6, .experts = 12, .k = 4, .tokens = 12, .masked = {0, 1, 0, 0, 0, 1}};
-    check(setup, {12, false, scaling::exact}, element::bf16);
+    check(two_masked(), {12, false, scaling::exact}, element::bf16);
 }
 
 TEST_CASE("moe: low latency with results in LogFMT", "[moe]") {
     for (const rank_t ranks : {1U, 2U, 3U, 5U, 8U, 13U, 17U}) {
         for (const rank_t per_node : {1U, 4U, 17U}) {
-            scenario setup = group_of(ranks, per_node);
+            scenario setup = small_group_of(ranks, per_node);
             setup.hidden = ranks % 2 == 0 ? 128 : 384;
             setup.tokens = 5;
             setup.gate_kind = ranks % 3 == 0 ? gate::with_holes : gate::skewed;
@@ -324,7 +325,7 @@ TEST_CASE("moe: low latency with results in LogFMT", "[moe]") {
 
 TEST_CASE("moe: low latency with results that are sent in place", "[moe]") {
     for (rank_t ranks = 1; ranks <= 17; ++ranks) {
-        const scenario setup = group_of(ranks, 1 + ranks % 5);
+        const scenario setup = small_group_of(ranks, 1 + ranks % 5);
         check(setup, {12, false, scaling::exact}, ranks % 3 == 0 ? element::fp32 : element::bf16,
               row_transfer::in_place);
     }
@@ -334,11 +335,8 @@ TEST_CASE("moe: low latency with results that are sent in place", "[moe]") {
 TEST_CASE("moe: low latency with 288 experts, in LogFMT and in place", "[moe]") {
     for (const gate kind : {gate::even, gate::skewed, gate::with_holes}) {
         for (const row_transfer go : {row_transfer::in_logfmt, row_transfer::in_place}) {
-            scenario setup;
-            setup.ranks = 16;
-            setup.ranks_per_node = 8;
-            setup.experts = 288;
-            setup.k = 8;
+            scenario setup = deep_ep();
+            setup.uneven = true;
             setup.tokens = 4;
             setup.hidden = 128;
             setup.gate_kind = kind;
@@ -349,13 +347,8 @@ TEST_CASE("moe: low latency with 288 experts, in LogFMT and in place", "[moe]") 
 
 TEST_CASE("moe: low latency with masked ranks, in LogFMT and in place", "[moe]") {
     for (const row_transfer transfer : {row_transfer::in_logfmt, row_transfer::in_place}) {
-        scenario setup;
-        setup.ranks = 6;
-        setup.experts = 12;
-        setup.k = 4;
-        setup.tokens = 12;
+        scenario setup = two_masked();
         setup.hidden = 256;
-        setup.masked = {0, 1, 0, 0, 0, 1};
         check(setup, {12, false, scaling::exact}, element::bf16, transfer);
     }
 }

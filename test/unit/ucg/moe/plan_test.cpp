@@ -137,12 +137,7 @@ void check_plans(const scenario& setup) {
 
 TEST_CASE("moe: plans of groups of 1 to 17 ranks", "[moe]") {
     for (rank_t ranks = 1; ranks <= 17; ++ranks) {
-        scenario setup{
-            .ranks = ranks, .ranks_per_node = 1 + ranks % 4, .experts = ranks * (1 + ranks % 3)};
-        setup.k = std::min(setup.experts, 1 + ranks % 5);
-        setup.seed = ranks;
-        setup.gate_kind = static_cast<gate>(ranks % 5);
-        check_plans(setup);
+        check_plans(group_of(ranks, 1 + ranks % 4));
     }
 }
 

@@ -55,6 +55,15 @@ struct scenario {
 
 [[nodiscard]] std::string text(const scenario& setup);
 
+// Returns a scenario whose numbers of experts and choices differ between numbers of ranks.
+[[nodiscard]] inline scenario group_of(rank_t ranks, rank_t per_node) {
+    scenario setup{.ranks = ranks, .ranks_per_node = per_node, .experts = ranks * (1 + ranks % 3)};
+    setup.k = std::min(setup.experts, 1 + ranks % 5);
+    setup.seed = ranks;
+    setup.gate_kind = static_cast<gate>(ranks % 5);
+    return setup;
+}
+
 // Returns the scenario with 9 ranks on nodes of different sizes, with ranks that are not contiguous
 // and with random delays.
 [[nodiscard]] scenario on_scattered_nodes(scenario setup);
