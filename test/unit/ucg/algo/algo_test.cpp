@@ -82,51 +82,12 @@ void check_collective(collective collective) {
 
 }  // namespace
 
-TEST_CASE("barrier is right") {
-    check_collective(collective::barrier);
-}
-TEST_CASE("bcast is right") {
-    check_collective(collective::bcast);
-}
-TEST_CASE("reduce is right") {
-    check_collective(collective::reduce);
-}
-TEST_CASE("allreduce is right") {
-    check_collective(collective::allreduce);
-}
-TEST_CASE("gather is right") {
-    check_collective(collective::gather);
-}
-TEST_CASE("gatherv is right") {
-    check_collective(collective::gatherv);
-}
-TEST_CASE("scatter is right") {
-    check_collective(collective::scatter);
-}
-TEST_CASE("scatterv is right") {
-    check_collective(collective::scatterv);
-}
-TEST_CASE("allgather is right") {
-    check_collective(collective::allgather);
-}
-TEST_CASE("allgatherv is right") {
-    check_collective(collective::allgatherv);
-}
-TEST_CASE("reduce_scatter is right") {
-    check_collective(collective::reduce_scatter);
-}
-TEST_CASE("reduce_scatter_block is right") {
-    check_collective(collective::reduce_scatter_block);
-}
-TEST_CASE("alltoall is right") {
-    check_collective(collective::alltoall);
-}
-TEST_CASE("alltoallv is right") {
-    check_collective(collective::alltoallv);
-}
-TEST_CASE("scan is right") {
-    check_collective(collective::scan);
-}
-TEST_CASE("exscan is right") {
-    check_collective(collective::exscan);
+TEMPLATE_TEST_CASE_SIG("every algorithm of a collective is right", "", ((collective kind), kind),
+                       collective::barrier, collective::bcast, collective::reduce,
+                       collective::allreduce, collective::gather, collective::gatherv,
+                       collective::scatter, collective::scatterv, collective::allgather,
+                       collective::allgatherv, collective::reduce_scatter,
+                       collective::reduce_scatter_block, collective::alltoall,
+                       collective::alltoallv, collective::scan, collective::exscan) {
+    check_collective(kind);
 }

@@ -52,6 +52,26 @@ std::vector<wrong_tensor> wrong_tensors() {
     };
 }
 
+// Spoils each of these tensors in each way; with(status, spoil) makes the calls.
+template<class Args, class With>
+void refuse_tensors(const With& with, std::initializer_list<ucg_moe_tensor_t Args::*> tensors) {
+    for (const wrong_tensor& each : wrong_tensors()) {
+        INFO(each.name);
+        for (const auto tensor : tensors)
+            with(each.status, [&](Args& args) { each.spoil(args.*tensor); });
+    }
+}
+
+// The ranks of two nodes; the case reads the log.
+struct refused {
+    const test::log_capture log;
+    job test_job{{"a", "a", "b", "b"}};
+};
+// They have exchanged their choices.
+struct refused_later : refused {
+    refused_later() { test_job.notify(); }
+};
+
 struct named {
     const char* name;  // in the log
     ucg_moe_tensor_t* tensor;
@@ -145,17 +165,12 @@ TEST_CASE("moe in C: teams that cannot be") {
     ucg_moe_slots_release(nullptr);
 }
 
-TEST_CASE("moe in C: a notify that is refused on one rank ends on all") {
-    const test::log_capture log;
-    job test_job({"a", "a", "b", "b"});
+TEST_CASE_METHOD(refused, "moe in C: a notify that is refused on one rank ends on all") {
     const auto with = [&](ucs_status_t wanted, const auto& spoil) {
         const auto args_of = [&](std::uint32_t rank) { return test_job.routing(rank); };
         expect_refused(test_job, wanted, args_of, spoil);
     };
-    for (const wrong_tensor& each : wrong_tensors()) {
-        INFO(each.name);
-        with(each.status, [&](ucg_moe_notify_args_t& args) { each.spoil(args.topk); });
-    }
+    refuse_tensors(with, {&ucg_moe_notify_args_t::topk});
     with(UCS_ERR_INVALID_PARAM, [](auto& args) { args.route = static_cast<ucg_moe_route_t>(7); });
     with(UCS_ERR_INVALID_PARAM, [](auto& args) { args.channels = 100'000; });
     with(UCS_ERR_UNSUPPORTED, [](auto& args) { args.flags = 1U << 20U; });
@@ -171,9 +186,7 @@ TEST_CASE("moe in C: a notify that is refused on one rank ends on all") {
     test_job.notify();  // the group still serves
 }
 
-TEST_CASE("moe in C: ranks that disagree all end with an error") {
-    const test::log_capture log;
-    job test_job({"a", "a", "b", "b"});
+TEST_CASE_METHOD(refused, "moe in C: ranks that disagree all end with an error") {
     batch all = test_job.requests([&](std::uint32_t rank) {
         ucg_moe_notify_args_t args = test_job.routing(rank);
         if (rank == 2) args.topk.dims[1] = 2;
@@ -243,10 +256,7 @@ TEST_CASE("moe in C: a notify is started once, and has one handle") {
     CHECK(ucg_request_free(other) == UCS_OK);
 }
 
-TEST_CASE("moe in C: a dispatch that is refused on one rank ends on all") {
-    const test::log_capture log;
-    job test_job({"a", "a", "b", "b"});
-    test_job.notify();
+TEST_CASE_METHOD(refused_later, "moe in C: a dispatch that is refused on one rank ends on all") {
     auto out = test_job.received_rows(), out_weights = test_job.received_rows(job::k);
     const auto args_of = [&](std::uint32_t rank) {
         ucg_moe_dispatch_args_t args = test_job.dispatch(rank, out[rank].tensor());
@@ -257,13 +267,8 @@ TEST_CASE("moe in C: a dispatch that is refused on one rank ends on all") {
     const auto with = [&](ucs_status_t wanted, const auto& spoil) {
         expect_refused(test_job, wanted, args_of, spoil);
     };
-    for (const wrong_tensor& each : wrong_tensors()) {
-        INFO(each.name);
-        with(each.status, [&](auto& args) { each.spoil(args.x); });
-        with(each.status, [&](auto& args) { each.spoil(args.out_x); });
-        with(each.status, [&](auto& args) { each.spoil(args.out_weights); });
-    }
     using dispatch_args = ucg_moe_dispatch_args_t;
+    refuse_tensors(with, {&dispatch_args::x, &dispatch_args::out_x, &dispatch_args::out_weights});
     const std::vector<std::pair<ucs_status_t, std::function<void(dispatch_args&)>>> wrong = {
         {UCS_ERR_BUFFER_TOO_SMALL, [](dispatch_args& args) { --args.x.dims[0]; }},
         {UCS_ERR_INVALID_PARAM, [](dispatch_args& args) { args.x.data = nullptr; }},
@@ -316,10 +321,7 @@ TEST_CASE("moe in C: a dispatch that is refused on one rank ends on all") {
         });
 }
 
-TEST_CASE("moe in C: a combine that is refused on one rank ends on all") {
-    const test::log_capture log;
-    job test_job({"a", "a", "b", "b"});
-    test_job.notify();
+TEST_CASE_METHOD(refused_later, "moe in C: a combine that is refused on one rank ends on all") {
     const auto with = [&](ucs_status_t wanted, const auto& spoil) {
         auto in = test_job.received_rows(), out = test_job.token_rows();
         const auto args_of = [&](std::uint32_t rank) {
@@ -345,9 +347,7 @@ TEST_CASE("moe in C: a combine that is refused on one rank ends on all") {
     CHECK(log.count("the x has elements at distances of 8 bytes: give rows that are dense") == 1);
 }
 
-TEST_CASE("moe in C: notify and dispatch into too little room end on all ranks") {
-    const test::log_capture log;
-    job test_job({"a", "a", "b", "b"});
+TEST_CASE_METHOD(refused, "moe in C: notify and dispatch into too little room end on all ranks") {
     std::vector<table<float>> out(test_job.ranks(), {1, job::hidden});
     ucg_moe_expansion_h expansion = nullptr;
     std::uint32_t alignment = 0;
@@ -375,9 +375,7 @@ TEST_CASE("moe in C: notify and dispatch into too little room end on all ranks")
     CHECK(ucg_moe_handle_matrices(test_job.handles[0], &matrices) == UCS_ERR_EXCEEDS_LIMIT);
 }
 
-TEST_CASE("moe in C: low latency that is refused on one rank ends on all") {
-    const test::log_capture log;
-    job test_job({"a", "a", "b", "b"});
+TEST_CASE_METHOD(refused, "moe in C: low latency that is refused on one rank ends on all") {
     auto out = test_job.slotted_rows<float>();
     const auto with = [&](ucs_status_t wanted, const auto& spoil) {
         const auto args_of = [&](std::uint32_t rank) {
@@ -385,12 +383,8 @@ TEST_CASE("moe in C: low latency that is refused on one rank ends on all") {
         };
         expect_refused(test_job, wanted, args_of, spoil);
     };
-    for (const wrong_tensor& each : wrong_tensors()) {
-        INFO(each.name);
-        with(each.status, [&](auto& args) { each.spoil(args.topk); });
-        with(each.status, [&](auto& args) { each.spoil(args.x); });
-        with(each.status, [&](auto& args) { each.spoil(args.out_x); });
-    }
+    using there_args = ucg_moe_low_latency_args_t;
+    refuse_tensors(with, {&there_args::topk, &there_args::x, &there_args::out_x});
     with(UCS_ERR_INVALID_PARAM, [](auto& args) { args.max_tokens = 0; });
     with(UCS_ERR_INVALID_PARAM, [](auto& args) { args.max_tokens = 3; });
     with(UCS_ERR_BUFFER_TOO_SMALL, [](auto& args) { --args.out_x.dims[1]; });
@@ -410,12 +404,8 @@ TEST_CASE("moe in C: low latency that is refused on one rank ends on all") {
         };
         expect_refused(test_job, wanted, args_of, spoil, true);
     };
-    for (const wrong_tensor& each : wrong_tensors()) {
-        INFO(each.name);
-        with_slots(each.status, [&](auto& args) { each.spoil(args.x); });
-        with_slots(each.status, [&](auto& args) { each.spoil(args.weights); });
-        with_slots(each.status, [&](auto& args) { each.spoil(args.out_x); });
-    }
+    using back_args = ucg_moe_low_latency_combine_args_t;
+    refuse_tensors(with_slots, {&back_args::x, &back_args::weights, &back_args::out_x});
     // Flags that are unknown, or fit neither each other nor fp32.
     for (const auto& [flags, status] : {std::pair{4U, UCS_ERR_UNSUPPORTED},
                                         {3U, UCS_ERR_INVALID_PARAM},
@@ -525,10 +515,7 @@ TEST_CASE("moe in C: without arguments or handles there is no request") {
     CHECK(attr.k == 77);
 }
 
-TEST_CASE("moe in C: tensors of one call that overlap") {
-    const test::log_capture log;
-    job test_job({"a", "a", "b", "b"});
-    test_job.notify();
+TEST_CASE_METHOD(refused_later, "moe in C: tensors of one call that overlap") {
     constexpr std::uint32_t me = 2;
     const std::uint64_t tokens = test_job.x[me].rows;
     const std::uint64_t rows = test_job.attr(me).rows;
@@ -627,10 +614,7 @@ TEST_CASE("moe in C: tensors of one call that overlap") {
     }
 }
 
-TEST_CASE("moe in C: tensors with rows in each other's gaps are apart") {
-    const test::log_capture log;
-    job test_job({"a", "a", "b", "b"});
-    test_job.notify();
+TEST_CASE_METHOD(refused_later, "moe in C: tensors with rows in each other's gaps are apart") {
     // Columns of one table: a token on the left, what comes on the right, its weights behind it.
     constexpr std::uint64_t width = 2 * job::hidden + job::k;
     std::vector<table<float>> both;

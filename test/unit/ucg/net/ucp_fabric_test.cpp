@@ -108,6 +108,16 @@ struct member {
 
 using operations = std::vector<std::unique_ptr<operation>>;
 
+void start_all(const operations& all) {
+    for (const auto& each : all)
+        if (each != nullptr) each->start();
+}
+
+bool all_ended(const operations& all) {
+    return std::ranges::all_of(
+        all, [](const auto& each) { return each == nullptr || each->status() != UCS_INPROGRESS; });
+}
+
 struct group {
     group(rank_t size, const char* transports) {
         std::size_t length = 0;
@@ -144,6 +154,13 @@ struct group {
             }
         }
         return false;
+    }
+    void finish(const operations& all) {
+        REQUIRE(run_until([&all] { return all_ended(all); }));
+    }
+    void run(const operations& all) {
+        start_all(all);
+        finish(all);
     }
     void take_turns(unsigned turns) {
         run_until([&turns] { return turns-- == 0; });
@@ -185,16 +202,6 @@ struct group {
     std::optional<rank_t> asleep;  // lives, but makes no progress
 };
 
-void start_all(const operations& all) {
-    for (const auto& each : all)
-        if (each != nullptr) each->start();
-}
-
-bool all_ended(const operations& all) {
-    return std::ranges::all_of(
-        all, [](const auto& each) { return each == nullptr || each->status() != UCS_INPROGRESS; });
-}
-
 }  // namespace
 
 TEST_CASE("every allreduce algorithm runs over ucp, with short and long vectors, repeatedly") {
@@ -223,8 +230,7 @@ TEST_CASE("every allreduce algorithm runs over ucp, with short and long vectors,
             for (std::int32_t round = 1; round <= 3; ++round) {
                 for (rank_t i = 0; i < size; ++i)
                     std::iota(from[i].begin(), from[i].end(), round * static_cast<int>(i + 1));
-                start_all(all);
-                REQUIRE(in.run_until([&] { return all_ended(all); }));
+                in.run(all);
                 for (rank_t i = 0; i < size; ++i) {
                     REQUIRE(all[i]->status() == UCS_OK);
                     REQUIRE(into[i] == into[0]);
@@ -249,12 +255,10 @@ TEST_CASE("the death of a rank ends the operations that wait for it, also if no 
     std::vector<std::vector<std::byte>> data(size, std::vector<std::byte>(count));
     operations all = in.make_bcasts(name, data);
     // The first run makes connections; the second runs without the root.
-    start_all(all);
-    REQUIRE(in.run_until([&] { return all_ended(all); }));
+    in.run(all);
     all[0].reset();
     in.kill(0);
-    start_all(all);
-    REQUIRE(in.run_until([&] { return all_ended(all); }));
+    in.run(all);
     for (rank_t i = 1; i < size; ++i) {
         CHECK(all[i]->status() != UCS_OK);
         CHECK(all[i]->missing().empty());
@@ -271,12 +275,11 @@ TEST_CASE("an operation that fails on one rank fails on all, and the group remai
     operations broken = in.make_bcasts("binomial", data);
     start_all(broken);
     broken[3]->fail(UCS_ERR_TIMED_OUT);
-    REQUIRE(in.run_until([&] { return all_ended(broken); }));
+    in.finish(broken);
     CHECK(broken[3]->status() == UCS_ERR_TIMED_OUT);
     operations next = in.make_bcasts("binomial", data, 2);
     std::ranges::fill(data[2], std::byte{9});
-    start_all(next);
-    REQUIRE(in.run_until([&] { return all_ended(next); }));
+    in.run(next);
     for (rank_t i = 0; i < size; ++i) {
         CHECK(next[i]->status() == UCS_OK);
         CHECK(data[i] == data[2]);
@@ -291,8 +294,7 @@ TEST_CASE("a failed operation does not wait for ever for a rank that receives no
     std::vector<std::vector<std::byte>> data(2, std::vector<std::byte>(4'000'000, std::byte{7}));
     // The first run succeeds and makes a connection.
     operations all = in.make_bcasts("binomial", data);
-    start_all(all);
-    REQUIRE(in.run_until([&] { return all_ended(all); }));
+    in.run(all);
 
     in.asleep = 1;
     all[0]->start();
@@ -322,7 +324,7 @@ TEST_CASE("hundreds of failed operations are reported once") {
         in.take_turns(1);
     for (std::size_t i = 0; i < all.size(); ++i)
         if (i % 3 != 0) all[i]->start();
-    REQUIRE(in.run_until([&] { return all_ended(all); }));
+    in.finish(all);
     for (const auto& each : all)
         CHECK(each->status() == UCS_ERR_CANCELED);
     // Then no more messages are sent.
@@ -409,7 +411,7 @@ TEST_CASE("straggler reports and queries of peers are validated") {
     CHECK(!me.reply_to_asker(number + 1, 1));
     CHECK(!me.reply_to_asker(number, size));
     all[3]->start();
-    REQUIRE(in.run_until([&] { return all_ended(all); }));
+    in.finish(all);
     for (const auto& each : all)
         CHECK(each->status() == UCS_OK);
     REQUIRE(me.reply_to_asker(number, 1));
@@ -438,7 +440,7 @@ TEST_CASE("queries in the names of other ranks cost at most a few endpoints") {
     CHECK(looked_up == 4);
     for (rank_t i = 1; i < size; ++i)
         all[i]->start();
-    REQUIRE(in.run_until([&] { return all_ended(all); }));
+    in.finish(all);
 }
 
 namespace {
@@ -532,7 +534,7 @@ TEST_CASE("all ranks name a late rank, and only ranks that wait for it query it"
         CHECK(in.books[i]->was_looked_up(late) == (all[i]->is_waiting_for(late) || sends));
     }
     all[late]->start();
-    REQUIRE(in.run_until([&] { return all_ended(all); }));
+    in.finish(all);
     for (rank_t i = 0; i < size; ++i) {
         CHECK(all[i]->status() == UCS_OK);
         CHECK(into[i] == std::vector<std::uint32_t>(size, 7));
@@ -616,7 +618,7 @@ TEST_CASE("sends to a rank whose address is not known yet go out in order later"
         in.books[0]->set(rank, UCS_OK);
         REQUIRE(in.run_until([&] { return run.all[rank]->status() != UCS_INPROGRESS; }));
     }
-    REQUIRE(in.run_until([&] { return all_ended(run.all); }));
+    in.finish(run.all);
     for (const auto& each : run.all)
         CHECK(each->status() == UCS_OK);
     run.check_content();
@@ -649,15 +651,14 @@ TEST_CASE("a rank whose address cannot be found counts as lost") {
     REQUIRE(in.run_until([&] { return run.all[1]->status() != UCS_INPROGRESS; }));
     in.books[0]->set(2, UCS_ERR_TIMED_OUT);
     // Rank 3, which waits, learns of it from another rank.
-    REQUIRE(in.run_until([&] { return all_ended(run.all); }));
+    in.finish(run.all);
     CHECK(run.all[0]->status() == UCS_ERR_TIMED_OUT);
     CHECK(run.all[1]->status() == UCS_OK);
     CHECK(run.all[3]->status() == UCS_ERR_TIMED_OUT);
     // The rank counts as lost from then on.
     in.books[0]->set(2, UCS_OK);
     run_of_numbers again(in, size);
-    start_all(again.all);
-    REQUIRE(in.run_until([&] { return all_ended(again.all); }));
+    in.run(again.all);
     CHECK(again.all[0]->status() == UCS_ERR_TIMED_OUT);
 }
 
