@@ -128,6 +128,15 @@ static inline size_t random_below(uint64_t* state, size_t limit) {
     return (size_t)(random_next(state) % limit);
 }
 
+/* Checks the envelope of a message of `size` bytes. */
+static inline void check_status(const MPI_Status* status, int source, int tag, size_t size) {
+    int count = -1;
+    MPI_OK(MPI_Get_count(status, MPI_BYTE, &count));
+    CHECK(status->MPI_SOURCE == source && status->MPI_TAG == tag && (size_t)count == size,
+          "source %d tag %d size %d, wanted %d %d %zu", status->MPI_SOURCE, status->MPI_TAG, count,
+          source, tag, size);
+}
+
 /* A committed type of `count` blocks of `length` elements, `stride` elements apart. */
 static inline MPI_Datatype vector_type_new(int count, int length, int stride,
                                            MPI_Datatype element) {

@@ -14,14 +14,6 @@ static void send_one(size_t size, int tag) {
     buffer_free(data);
 }
 
-static void check_probe(const MPI_Status* status, int source, int tag, size_t size) {
-    int count;
-    MPI_OK(MPI_Get_count(status, MPI_BYTE, &count));
-    CHECK(status->MPI_SOURCE == source && status->MPI_TAG == tag && (size_t)count == size,
-          "source %d tag %d size %d, wanted %d %d %zu", status->MPI_SOURCE, status->MPI_TAG, count,
-          source, tag, size);
-}
-
 /* Probes twice with the same result, then receives exactly that message. */
 static void probe_then_receive(int source, size_t size, int tag, int blocking) {
     unsigned char* in = buffer_new(size);
@@ -33,11 +25,11 @@ static void probe_then_receive(int source, size_t size, int tag, int blocking) {
         else
             for (flag = 0; !flag;)
                 MPI_OK(MPI_Iprobe(source, MPI_ANY_TAG, MPI_COMM_WORLD, &flag, &status));
-        check_probe(&status, source, tag, size);
+        check_status(&status, source, tag, size);
     }
     MPI_OK(MPI_Recv(in, (int)size, MPI_BYTE, status.MPI_SOURCE, status.MPI_TAG, MPI_COMM_WORLD,
                     &status));
-    check_probe(&status, source, tag, size);
+    check_status(&status, source, tag, size);
     CHECK_PATTERN(in, size, size + (uint64_t)source);
     buffer_free(in);
 }
@@ -54,15 +46,15 @@ static void match_then_receive(int source, size_t size, int tag, int blocking) {
     else
         while (!flag)
             MPI_OK(MPI_Improbe(source, tag, MPI_COMM_WORLD, &flag, &one, &status));
-    check_probe(&status, source, tag, size);
+    check_status(&status, source, tag, size);
     MPI_OK(MPI_Mprobe(MPI_ANY_SOURCE, tag + 1, MPI_COMM_WORLD, &two, &status));
-    check_probe(&status, source, tag + 1, size);
+    check_status(&status, source, tag + 1, size);
     MPI_OK(MPI_Imrecv(second, (int)size, MPI_BYTE, &two, &request));
     MPI_OK(MPI_Mrecv(first, (int)size, MPI_BYTE, &one, &status));
     CHECK(one == MPI_MESSAGE_NULL && two == MPI_MESSAGE_NULL, "the handles are used up");
-    check_probe(&status, source, tag, size);
+    check_status(&status, source, tag, size);
     MPI_OK(MPI_Wait(&request, &status));
-    check_probe(&status, source, tag + 1, size);
+    check_status(&status, source, tag + 1, size);
     CHECK_PATTERN(first, size, size + (uint64_t)source);
     CHECK_PATTERN(second, size, size + (uint64_t)source);
     buffer_free(first);

@@ -9,7 +9,6 @@ static void both_orders(MPI_Comm comm, int me, size_t size) {
         unsigned char *out = buffer_new(size), *in = buffer_new(size);
         MPI_Request requests[2];
         MPI_Status statuses[2];
-        int count;
         pattern_fill(out, size, size + 3);
         for (int step = 0; step < 2; ++step) {
             if ((step == 0) == posted_first)
@@ -18,8 +17,7 @@ static void both_orders(MPI_Comm comm, int me, size_t size) {
                 MPI_OK(MPI_Isend(out, (int)size, MPI_BYTE, me, 1, comm, &requests[1]));
         }
         MPI_OK(MPI_Waitall(2, requests, statuses));
-        MPI_OK(MPI_Get_count(&statuses[0], MPI_BYTE, &count));
-        CHECK((size_t)count == size && statuses[0].MPI_SOURCE == me, "count %d", count);
+        check_status(&statuses[0], me, 1, size);
         CHECK_PATTERN(in, size, size + 3);
         buffer_free(out);
         buffer_free(in);

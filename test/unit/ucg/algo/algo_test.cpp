@@ -34,34 +34,9 @@ std::set<rank_t> roots(collective collective, rank_t ranks) {
 
 // Runs one algorithm; reports the scenario of a wrong result.
 void check(const scenario& setup, const schedule::algorithm& algorithm) {
-    test::reference described(setup);
-    const schedule::placement placement = placement_of(machine_of(setup));
-    schedule::shape known;
-    known.ranks = setup.ranks;
-    known.node_placement = &placement;
-    if (!can_run(algorithm, described.call_of(0), known, false)) return;
+    if (!fits(setup, algorithm)) return;
     const std::string wrong = run(setup, algorithm);
     if (!wrong.empty()) FAIL(algorithm.name << ": " << text(setup) << ": " << wrong);
-}
-
-void check_all_variants(scenario setup, const schedule::algorithm& algorithm) {
-    const schedule::traits kind = traits_of(setup.kind);
-    for (const bool in_place : {false, true}) {
-        for (const operators op : {operators::sum, operators::average, operators::affine}) {
-            if (op != operators::sum && !kind.reduces) continue;
-            // A scan has no average, because the number of reduced ranks differs.
-            if (op == operators::average && kind.scans) continue;
-            if (in_place && !kind.has_two_buffers) continue;
-            setup.in_place = in_place;
-            setup.op = op;
-            for (const std::uint64_t seed : {0U, 1U, 2U}) {
-                setup.seed = seed == 0 ? 0 : seed + setup.ranks * 10 + setup.count;
-                setup.ranks_per_node = seed == 2 ? 3 : 1;
-                setup.starts = seed == 1 ? 2 : 1;
-                check(setup, algorithm);
-            }
-        }
-    }
 }
 
 void check_collective(collective collective) {
@@ -72,7 +47,10 @@ void check_collective(collective collective) {
                 scenario setup{.kind = collective, .ranks = ranks, .count = count};
                 for (const rank_t root : roots(collective, ranks)) {
                     setup.root = root;
-                    check_all_variants(setup, algorithm);
+                    for_each_variant(setup, [&](scenario variant, std::uint64_t seed) {
+                        variant.ranks_per_node = seed == 2 ? 3 : 1;
+                        check(variant, algorithm);
+                    });
                 }
             }
         }

@@ -28,36 +28,10 @@ const names placements[] = {
 
 // Returns false if the algorithm does not fit.
 bool check(const scenario& setup, const schedule::algorithm& algorithm) {
-    const schedule::placement placement = placement_of(machine_of(setup));
-    schedule::shape known;
-    known.ranks = setup.ranks;
-    known.node_placement = &placement;
-    test::reference described(setup);
-    if (!can_run(algorithm, described.call_of(0), known, false)) return false;
+    if (!fits(setup, algorithm)) return false;
     const std::string wrong = run(setup, algorithm);
     if (!wrong.empty()) FAIL(algorithm.name << ": " << text(setup) << ": " << wrong);
     return true;
-}
-
-unsigned check_all_variants(scenario setup, const schedule::algorithm& algorithm) {
-    const schedule::traits kind = traits_of(setup.kind);
-    unsigned done = 0;
-    for (const bool in_place : {false, true}) {
-        for (const operators op : {operators::sum, operators::average, operators::affine}) {
-            if (op != operators::sum && !kind.reduces) continue;
-            if (in_place && !kind.has_two_buffers) continue;
-            setup.in_place = in_place;
-            setup.op = op;
-            for (const std::uint64_t seed : {0U, 1U, 2U}) {
-                if (test::instrumented && seed != 2)
-                    continue;  // only the variant with random delays
-                setup.seed = seed == 0 ? 0 : seed + setup.ranks * 10 + setup.count;
-                setup.starts = seed == 1 ? 2 : 1;
-                done += check(setup, algorithm) ? 1U : 0U;
-            }
-        }
-    }
-    return done;
 }
 
 unsigned check_row(const schedule::algorithm& algorithm) {
@@ -75,7 +49,11 @@ unsigned check_row(const schedule::algorithm& algorithm) {
                 for (const rank_t root :
                      traits_of(algorithm.kind).has_root() ? roots : std::set<rank_t>{0}) {
                     setup.root = root;
-                    done += check_all_variants(setup, algorithm);
+                    for_each_variant(setup, [&](const scenario& variant, std::uint64_t seed) {
+                        // Instrumented runs have only the variant with random delays.
+                        if (test::instrumented && seed != 2) return;
+                        done += check(variant, algorithm) ? 1U : 0U;
+                    });
                 }
             }
         }

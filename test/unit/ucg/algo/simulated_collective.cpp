@@ -111,6 +111,12 @@ sim::machine machine_of(const scenario& setup) {
     return like;
 }
 
+bool fits(const scenario& setup, const schedule::algorithm& algorithm) {
+    const schedule::placement placement = placement_of(machine_of(setup));
+    const schedule::shape known{.ranks = setup.ranks, .node_placement = &placement};
+    return can_run(algorithm, reference(setup).call_of(0), known, false);
+}
+
 std::string run(const scenario& setup, const schedule::algorithm& algorithm) {
     sim::network net(machine_of(setup));
     reference data(setup);

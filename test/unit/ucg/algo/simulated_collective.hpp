@@ -63,5 +63,28 @@ private:
 // Runs the scenario. Returns an empty string if all ranks succeed with the right result in every
 // start, otherwise a description of the error.
 [[nodiscard]] std::string run(const scenario& setup, const ucg::schedule::algorithm& algorithm);
+// Returns whether the algorithm can run the scenario.
+[[nodiscard]] bool fits(const scenario& setup, const ucg::schedule::algorithm& algorithm);
+
+// Calls with(setup, seed) for the scenario in place or not, with each operator and three seeds.
+template<class With>
+void for_each_variant(scenario setup, const With& with) {
+    const ucg::schedule::traits kind = traits_of(setup.kind);
+    for (const bool in_place : {false, true}) {
+        for (const operators op : {operators::sum, operators::average, operators::affine}) {
+            if (op != operators::sum && !kind.reduces) continue;
+            // A scan has no average, because the number of reduced ranks differs.
+            if (op == operators::average && kind.scans) continue;
+            if (in_place && !kind.has_two_buffers) continue;
+            setup.in_place = in_place;
+            setup.op = op;
+            for (const std::uint64_t seed : {0U, 1U, 2U}) {
+                setup.seed = seed == 0 ? 0 : seed + setup.ranks * 10 + setup.count;
+                setup.starts = seed == 1 ? 2 : 1;
+                with(setup, seed);
+            }
+        }
+    }
+}
 
 }  // namespace test

@@ -125,11 +125,9 @@ void check(rank_t ranks, ranks_are kind, const std::vector<std::uint64_t>& count
                 all.push_back(scene);
         node::geometry layout = test::small_node(ranks);
         if (direct == 0) layout.slots = 8;  // rows of 1, 2 and 4
-        const std::string wrong =
-            run_node(layout, kind, [&](auto& me) { return run_all(me, all, direct, numa); });
         INFO(ranks << " ranks, direct " << direct);
-        CHECK(wrong.empty());
-        if (!wrong.empty()) FAIL(wrong);
+        REQUIRE(run_node(layout, kind, [&](auto& me) { return run_all(me, all, direct, numa); }) ==
+                "");
     }
 }
 
@@ -175,12 +173,10 @@ TEST_CASE("many operations of the node's engine run at the same time", "[threads
             for (const std::uint64_t count : {5U, 1U, 700U, 0U, 64U})
                 for (const scenario& scene : scenarios(ranks, count))
                     all.push_back(scene);
-            const std::string wrong = run_node(test::small_node(ranks), kind,
-                                               [&](auto& me) { return run_together(me, all); });
-            if (!wrong.empty()) FAIL(wrong);
+            REQUIRE(run_node(test::small_node(ranks), kind,
+                             [&](auto& me) { return run_together(me, all); }) == "");
         }
     }
-    SUCCEED();
 }
 
 namespace {
@@ -232,19 +228,15 @@ TEST_CASE("sums of the node's engine have the bits of the rank order for every s
     for (const std::size_t direct : {std::size_t{0}, std::size_t{1} << 30}) {
         for (const std::size_t segment : {64U, 1000U, 4096U}) {
             const auto body = [&](test::node_rank& me) {
-                std::string wrong = bits_of_sums<float>(me, reduce::element::fp32, direct, segment);
-                return wrong;
+                return bits_of_sums<float>(me, reduce::element::fp32, direct, segment);
             };
-            const std::string wrong = run_node(test::small_node(5), ranks_are::threads, body);
-            if (!wrong.empty()) FAIL(wrong);
+            REQUIRE(run_node(test::small_node(5), ranks_are::threads, body) == "");
             const auto other = [&](test::node_rank& me) {
                 return bits_of_sums<double>(me, reduce::element::fp64, direct, segment);
             };
-            const std::string also = run_node(test::small_node(4), ranks_are::threads, other);
-            if (!also.empty()) FAIL(also);
+            REQUIRE(run_node(test::small_node(4), ranks_are::threads, other) == "");
         }
     }
-    SUCCEED();
 }
 
 namespace {

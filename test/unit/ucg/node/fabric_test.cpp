@@ -95,25 +95,20 @@ TEST_CASE("every algorithm runs over the rings of a node", "[threads]") {
             // If there is no room for early messages, a send waits for its receive.
             const std::size_t early =
                 kind == ranks_are::threads ? 0 : node::fabric::usual_early_bytes;
-            const std::string wrong = run_node(test::small_node(ranks), kind,
-                                               [&](auto& me) { return run_all(me, all, early); });
-            if (!wrong.empty()) FAIL(wrong);
+            REQUIRE(run_node(test::small_node(ranks), kind,
+                             [&](auto& me) { return run_all(me, all, early); }) == "");
         }
     }
-    SUCCEED();
 }
 
 TEST_CASE("many operations run over the rings of a node at the same time") {
     for (const rank_t ranks : {2U, 5U}) {
         std::vector<algorithm_run> all = all_rows(ranks, 300);
         for (const std::size_t early : {std::size_t{0}, node::fabric::usual_early_bytes}) {
-            const std::string wrong =
-                run_node(test::small_node(ranks), ranks_are::processes,
-                         [&](auto& me) { return run_together(me, all, early); });
-            if (!wrong.empty()) FAIL(wrong);
+            REQUIRE(run_node(test::small_node(ranks), ranks_are::processes,
+                             [&](auto& me) { return run_together(me, all, early); }) == "");
         }
     }
-    SUCCEED();
 }
 
 namespace {
