@@ -4,6 +4,7 @@ import contextlib
 import re
 
 from catalog import tool
+from machine import first_to_end
 
 LIMIT = 100  # seconds for any reply; far more than needed
 PORT = 18515
@@ -68,11 +69,21 @@ def ucx_perftest(server, client, test, settings, address="localhost", program="/
     return served(server, command, 13337), client.start(f"{command} {address} {test}")
 
 
+def perftest(server, client, test, settings="", address="localhost"):
+    """Starts the build's ucx_perftest; returns both jobs."""
+    return ucx_perftest(server, client, test, settings, address, tool(server, "bin/ucx_perftest"))
+
+
 def output_of(job):
     """Output of a run that succeeds."""
     result = job.wait(LIMIT)
     assert result.status == 0, f"{job.command} ended with {result.status}:\n{result.output}"
     return result.output
+
+
+def outputs_of(jobs):
+    """Outputs of a server and a client that succeed. A client that fails logs the reason, and its server keeps waiting."""
+    return [output_of(job) for job in reversed(jobs)]
 
 
 def passes(guest, command):
@@ -81,6 +92,19 @@ def passes(guest, command):
     output = guest.check(f"{tool(guest, program)} {arguments}", 2 * LIMIT)
     assert "All tests passed" in output, output
     return output
+
+
+def passes_conformance(guest, transport):
+    output = passes(guest, f"test/conformance/conformance '{transport}*'")
+    assert "left out" not in output, output
+
+
+def cut_cable_ends_endpoint(one, two, transport, settings):
+    jobs = perftest(one, two, f"-d rxe0:1 -x {transport} -t am_lat -s 8 -n {ENDLESS}", settings, "10.9.0.1")
+    await_traffic(one)
+    with unplugged(one):
+        broken = first_to_end(jobs, LIMIT)
+        assert broken.status != 0 and "Endpoint timed out" in broken.output(), broken.output()
 
 
 def iterations_done(job):

@@ -4,8 +4,8 @@ import contextlib
 import re
 
 from catalog import on, tool
-from machine import first_to_end
-from programs import ENDLESS, LIMIT, await_traffic, output_of, passes, ucx_perftest, unplugged
+from programs import (ENDLESS, LIMIT, await_traffic, cut_cable_ends_endpoint, outputs_of, passes, passes_conformance,
+                      perftest, unplugged)
 from variants import DEVICES, HOSTS
 
 MESSAGES = ("am_lat -s 8 -D short", "am_bw -s 4096 -D bcopy", "am_bw -s 8000 -D zcopy")
@@ -25,14 +25,12 @@ def another_device(guest):
         guest.check("ip link del t9", LIMIT)
 
 
-def measured(server, client, tests, address, settings=""):
+def measured(server, client, tests, address):
     """All of them in one run, because programs need longer to start here than to run a test."""
     lines = "".join(f"{number} -t {test}\\n" for number, test in enumerate(tests))
     client.check(f"printf '{lines}' >/tmp/batch", LIMIT)
-    jobs = ucx_perftest(server, client, "-d rxe0:1 -x rc_verbs -V -w 10 -n 100 -f -b /tmp/batch", settings, address,
-                        program=tool(server, "bin/ucx_perftest"))
-    for job in jobs:
-        output = output_of(job)
+    jobs = perftest(server, client, "-d rxe0:1 -x rc_verbs -V -w 10 -n 100 -f -b /tmp/batch", address=address)
+    for output in outputs_of(jobs):
         assert "left out" not in output, output
 
 
@@ -49,8 +47,7 @@ def ports_are_listed_with_reasons(guest):
 
 @on(DEVICES)
 def passes_the_conformance_suite(guest):
-    output = passes(guest, "test/conformance/conformance 'rc_verbs*'")
-    assert "left out" not in output, output
+    passes_conformance(guest, "rc_verbs")
 
 
 @on(DEVICES)
@@ -75,19 +72,17 @@ def perftest_reaches_memory(guest):
 
 @on(DEVICES)
 def device_that_cannot_fetch_pages_pins_them_and_says_so(guest):
-    jobs = ucx_perftest(guest, guest, "-d rxe0:1 -x rc_verbs -V -w 10 -n 100 -f -t put_bw -s 65536 -D zcopy",
-                        "UCX_IB_ODP=y", program=tool(guest, "bin/ucx_perftest"))
-    for job in jobs:
-        output = output_of(job)
+    jobs = perftest(guest, guest, "-d rxe0:1 -x rc_verbs -V -w 10 -n 100 -f -t put_bw -s 65536 -D zcopy",
+                    "UCX_IB_ODP=y")
+    for output in outputs_of(jobs):
         assert output.count("cannot page on demand (all of it); memory is pinned") == 1, output
 
 
 @on(DEVICES)
 def device_that_cannot_gather_completions_wakes_for_each_and_says_so(guest):
-    jobs = ucx_perftest(guest, guest, "-w 10 -n 100 -f -t tag_lat -s 8 -E sleep",
-                        "UCX_TLS=rc_verbs,self UCX_IB_CQ_EVENT_COUNT=16", program=tool(guest, "bin/ucx_perftest"))
-    for job in jobs:
-        output = output_of(job)
+    jobs = perftest(guest, guest, "-w 10 -n 100 -f -t tag_lat -s 8 -E sleep",
+                    "UCX_TLS=rc_verbs,self UCX_IB_CQ_EVENT_COUNT=16")
+    for output in outputs_of(jobs):
         assert output.count("the device cannot gather completions") == 1, output
 
 
@@ -100,8 +95,7 @@ def perftest_runs_between_hosts(one, two):
 def port_that_stays_down_ends_the_endpoint(one, two):
     """Soft RoCE retries for ever with a retry count of seven, so only the port's event ends it."""
     settings = "UCX_RC_RETRY_COUNT=7 UCX_IB_PORT_DOWN_TIMEOUT=300ms"
-    jobs = ucx_perftest(one, two, f"-d rxe0:1 -x rc_verbs -t am_lat -s 8 -n {ENDLESS}", settings, "10.9.0.1",
-                        program=tool(one, "bin/ucx_perftest"))
+    jobs = perftest(one, two, f"-d rxe0:1 -x rc_verbs -t am_lat -s 8 -n {ENDLESS}", settings, "10.9.0.1")
     await_traffic(one)
     with unplugged(one):
         broken = jobs[0].wait(LIMIT)
@@ -111,10 +105,5 @@ def port_that_stays_down_ends_the_endpoint(one, two):
 
 @on(HOSTS)
 def cut_cable_ends_the_endpoint(one, two):
-    settings = "UCX_RC_VERBS_RETRY_COUNT=2 UCX_RC_VERBS_TIMEOUT=100ms UCX_IB_PORT_DOWN_TIMEOUT=inf"
-    jobs = ucx_perftest(one, two, f"-d rxe0:1 -x rc_verbs -t am_lat -s 8 -n {ENDLESS}", settings, "10.9.0.1",
-                        program=tool(one, "bin/ucx_perftest"))
-    await_traffic(one)
-    with unplugged(one):
-        broken = first_to_end(jobs, LIMIT)
-        assert broken.status != 0 and "Endpoint timed out" in broken.output(), broken.output()
+    cut_cable_ends_endpoint(one, two, "rc_verbs", "UCX_RC_VERBS_RETRY_COUNT=2 UCX_RC_VERBS_TIMEOUT=100ms "
+                            "UCX_IB_PORT_DOWN_TIMEOUT=inf")

@@ -4,7 +4,7 @@ import pathlib
 import time
 
 from catalog import on, tool
-from programs import ENDLESS, LIMIT, await_state, await_traffic, output_of, served, ucx_perftest, unplugged
+from programs import ENDLESS, LIMIT, await_state, await_traffic, outputs_of, perftest, served, unplugged
 from variants import DEVICES, HOSTS, NUMA, SWITCH
 
 ONLY_RDMA = "UCX_TLS=rc_verbs,self"
@@ -19,11 +19,8 @@ NAMED = ("sixteen megabytes arrive as they were sent*",)
 NOTICED_SOON = "UCX_KEEPALIVE_INTERVAL=1s UCX_RC_VERBS_TIMEOUT=100ms UCX_RC_VERBS_RETRY_COUNT=2"
 
 
-def measured(server, client, test, address, settings=ONLY_RDMA):
-    jobs = ucx_perftest(server, client, f"-w 10 -f -t {test}", settings, address,
-                        program=tool(server, "bin/ucx_perftest"))
-    for job in reversed(jobs):  # a client that fails logs the reason, and its server keeps waiting
-        output_of(job)
+def measured(server, client, test, address):
+    outputs_of(perftest(server, client, f"-w 10 -f -t {test}", ONLY_RDMA, address))
 
 
 def run_programs(guest, transports, files, names=()):
@@ -141,12 +138,11 @@ def both_rails_carry_long_transfers(guest):
 @on(DEVICES)
 def rail_that_goes_down_is_done_without(guest):
     settings = f"{ONLY_RDMA} UCX_IB_PORT_DOWN_TIMEOUT=100ms"
-    jobs = ucx_perftest(guest, guest, "-t tag_bw -s 1000000 -w 2 -n 60 -V", settings, "localhost",
-                        program=tool(guest, "bin/ucx_perftest"))
+    jobs = perftest(guest, guest, "-t tag_bw -s 1000000 -w 2 -n 60 -V", settings)
     await_packets(guest, "rxe1", 500)
     guest.check("ip link set net1 down", LIMIT)
     try:
-        outputs = [output_of(job) for job in reversed(jobs)]
+        outputs = outputs_of(jobs)
     finally:
         guest.check("ip link set net1 up; until grep -q ACTIVE /sys/class/infiniband/rxe1/ports/1/state; "
                     "do sleep 0.1; done", LIMIT)
@@ -274,19 +270,17 @@ def cut_cable_of_the_second_rail_is_done_without(one, two):
     out by timeouts."""
     for scheme in ("get_zcopy", "put_zcopy"):
         settings = f"{ONLY_RDMA} {NOTICED_SOON} UCX_IB_PORT_DOWN_TIMEOUT=100ms UCX_RNDV_SCHEME={scheme}"
-        jobs = ucx_perftest(one, two, "-t tag_bw -s 1000000 -w 2 -n 60 -V", settings, "10.9.0.1",
-                            program=tool(one, "bin/ucx_perftest"))
+        jobs = perftest(one, two, "-t tag_bw -s 1000000 -w 2 -n 60 -V", settings, "10.9.0.1")
         await_packets(two, "rxe1", 500)
         with unplugged(one, card=1):
-            outputs = [output_of(job) for job in reversed(jobs)]
+            outputs = outputs_of(jobs)
         await_state(one, "ACTIVE", "rxe1")
         assert any("the rail rc_verbs/rxe1:1" in output for output in outputs), outputs
 
 
 @on(HOSTS)
 def cut_cable_ends_the_endpoint(one, two):
-    jobs = ucx_perftest(one, two, f"-t tag_lat -s 8 -n {ENDLESS}", f"{ONLY_RDMA} {NOTICED_SOON}", "10.9.0.1",
-                        program=tool(one, "bin/ucx_perftest"))
+    jobs = perftest(one, two, f"-t tag_lat -s 8 -n {ENDLESS}", f"{ONLY_RDMA} {NOTICED_SOON}", "10.9.0.1")
     await_traffic(one)
     with unplugged(one):
         results = [job.wait(LIMIT) for job in jobs]
@@ -298,8 +292,7 @@ def cut_cable_ends_the_endpoint(one, two):
 @on(HOSTS)
 def killed_host_ends_the_endpoint(one, two):
     """Runs last, because it stops one guest."""
-    jobs = ucx_perftest(one, two, f"-t tag_lat -s 8 -n {ENDLESS}", f"{ONLY_RDMA} {NOTICED_SOON}", "10.9.0.1",
-                        program=tool(one, "bin/ucx_perftest"))
+    jobs = perftest(one, two, f"-t tag_lat -s 8 -n {ENDLESS}", f"{ONLY_RDMA} {NOTICED_SOON}", "10.9.0.1")
     await_traffic(one)
     two.kill()
     result = jobs[0].wait(LIMIT)  # the server, on the remaining host
