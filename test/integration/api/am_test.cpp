@@ -12,10 +12,6 @@ constexpr unsigned id = 300;
 
 using sizes = std::initializer_list<std::size_t>;
 
-std::vector<std::byte> filled(std::size_t length, unsigned seed = 1) {
-    return pattern(length, seed);
-}
-
 world_options for_messages(settings config = {}) {
     world_options options = configured(std::move(config));
     options.features = UCP_FEATURE_TAG | UCP_FEATURE_AM;
@@ -94,13 +90,33 @@ struct handler {
     }
 };
 
-ucs_status_ptr_t send(ucp_ep_h ep, const std::vector<std::byte>& header,
-                      const std::vector<std::byte>& data, std::uint32_t flags = 0,
-                      unsigned handler_id = id) {
+ucs_status_ptr_t send_am(ucp_ep_h ep, const std::vector<std::byte>& header,
+                         const std::vector<std::byte>& data, std::uint32_t flags = 0,
+                         unsigned handler_id = id) {
     const params options = params().flags_of_call(flags);
     return ucp_am_send_nbx(ep, handler_id, header.data(), header.size(), data.data(), data.size(),
                            &options);
 }
+
+// Two workers, and a handler of messages at the receiver.
+struct am_world : world {
+    explicit am_world(const world_options& options = for_messages(), std::uint32_t flags = 0)
+        : world(options) {
+        got.install(receiver, id, flags);
+    }
+    // Sends a message and waits until the handler has been called for it.
+    [[nodiscard]] ucs_status_ptr_t deliver(const std::vector<std::byte>& header,
+                                           const std::vector<std::byte>& data,
+                                           std::uint32_t flags = 0) const {
+        const int before = got.calls;
+        const ucs_status_ptr_t sending = send_am(ep, header, data, flags);
+        REQUIRE(progress_until([&] { return got.calls > before; }));
+        CHECK(got.calls == before + 1);
+        return sending;
+    }
+
+    handler got;
+};
 
 std::size_t max_header(ucp_worker_h worker) {
     return attributes_of(worker, UCP_WORKER_ATTR_FIELD_MAX_AM_HEADER).max_am_header;
@@ -113,10 +129,9 @@ TEST_CASE("an active message delivers its complete header and data with every pr
         settings{}, settings{{"RNDV_THRESH", "0"}}, settings{{"RNDV_THRESH", "inf"}},
         settings{{"RNDV_THRESH", "0"}, {"RNDV_SCHEME", "am"}},
         settings{{"ZCOPY_THRESH", "0"}, {"RNDV_THRESH", "64k"}}, settings{{"BCOPY_THRESH", "0"}});
-    const world in(for_messages(config));
-    handler got;
+    am_world in(for_messages(config));
+    handler& got = in.got;
     got.receive_inside = true;
-    got.install(in.receiver);
     const std::size_t longest = max_header(in.sender);
     REQUIRE(longest >= 1024);
     int expected = 0;
@@ -128,12 +143,11 @@ TEST_CASE("an active message delivers its complete header and data with every pr
                                               static_cast<unsigned>(UCP_AM_SEND_FLAG_EAGER),
                                               static_cast<unsigned>(UCP_AM_SEND_FLAG_RNDV)}) {
                 INFO("header " << header_length << ", data " << length << ", flags " << flags);
-                const auto header = filled(header_length, 2);
-                const auto data = filled(length, 3);
+                const auto header = pattern(header_length, 2);
+                const auto data = pattern(length, 3);
                 got.received = {};
-                const ucs_status_ptr_t sending = send(in.ep, header, data, flags);
+                const ucs_status_ptr_t sending = in.deliver(header, data, flags);
                 ++expected;
-                REQUIRE(in.progress_until([&] { return got.calls == expected; }));
                 CHECK(got.header == header);
                 CHECK(got.length == length);
                 CHECK((got.reply_ep != nullptr) == ((flags & UCP_AM_SEND_FLAG_REPLY) != 0));
@@ -170,7 +184,7 @@ TEST_CASE("messages of one endpoint reach their handlers in order") {
     constexpr unsigned count = 2000;
     std::vector<unsigned> headers(count);
     std::vector<ucs_status_ptr_t> sending;
-    const auto data = filled(300);
+    const auto data = pattern(300);
     const params options = params().flags_of_call(UCP_AM_SEND_FLAG_EAGER);
     for (unsigned i = 0; i < count; ++i) {
         headers[i] = i;
@@ -184,23 +198,19 @@ TEST_CASE("messages of one endpoint reach their handlers in order") {
 }
 
 TEST_CASE("a handler keeps data if the flag permits it") {
-    const world in(for_messages());
-    handler got;
-    got.result = UCS_INPROGRESS;
-    got.install(in.receiver, id, UCP_AM_FLAG_PERSISTENT_DATA);
+    am_world in(for_messages(), UCP_AM_FLAG_PERSISTENT_DATA);
+    in.got.result = UCS_INPROGRESS;
     std::vector<std::pair<void*, std::size_t>> kept;
     for (const std::size_t length : sizes{1, 100, 5000, 100'000}) {
-        const auto data = filled(length, static_cast<unsigned>(length));
-        const int before = got.calls;
-        const ucs_status_ptr_t sending = send(in.ep, {}, data, UCP_AM_SEND_FLAG_EAGER);
-        REQUIRE(in.progress_until([&] { return got.calls > before; }));
-        CHECK(got.may_keep());
-        kept.emplace_back(got.kept, length);
+        const auto data = pattern(length, static_cast<unsigned>(length));
+        const ucs_status_ptr_t sending = in.deliver({}, data, UCP_AM_SEND_FLAG_EAGER);
+        CHECK(in.got.may_keep());
+        kept.emplace_back(in.got.kept, length);
         CHECK(in.finish(sending) == UCS_OK);
     }
     // All data is still valid. One block is received into a buffer, and the others are released.
     for (std::size_t i = 0; i < kept.size(); ++i) {
-        const auto expected = filled(kept[i].second, static_cast<unsigned>(kept[i].second));
+        const auto expected = pattern(kept[i].second, static_cast<unsigned>(kept[i].second));
         CHECK(std::memcmp(kept[i].first, expected.data(), expected.size()) == 0);
         if (i == 2) {
             std::vector<std::byte> copy(expected.size());
@@ -219,42 +229,32 @@ TEST_CASE("a handler keeps data if the flag permits it") {
 }
 
 TEST_CASE("data that a program has kept is freed with its worker") {
-    world in(for_messages());
-    handler got;
-    got.result = UCS_INPROGRESS;
-    got.install(in.receiver, id, UCP_AM_FLAG_PERSISTENT_DATA);
-    const ucs_status_ptr_t sending = send(in.ep, {}, filled(50), UCP_AM_SEND_FLAG_EAGER);
-    REQUIRE(in.progress_until([&] { return got.calls == 1; }));
-    CHECK(in.finish(sending) == UCS_OK);
+    am_world in(for_messages(), UCP_AM_FLAG_PERSISTENT_DATA);
+    in.got.result = UCS_INPROGRESS;
+    CHECK(in.finish(in.deliver({}, pattern(50), UCP_AM_SEND_FLAG_EAGER)) == UCS_OK);
     in.destroy();  // the leak check of the sanitizers reports data that is not freed
 }
 
 TEST_CASE("data has the alignment that was requested for the worker") {
     world_options options = for_messages();
     options.am_alignment = 64;
-    const world in(options);
-    handler got;
-    got.install(in.receiver);
+    am_world in(options);
     for (const std::size_t length : sizes{1, 64, 1000, 20'000}) {
-        const int before = got.calls;
         const ucs_status_ptr_t sending =
-            send(in.ep, filled(3), filled(length), UCP_AM_SEND_FLAG_EAGER);
-        REQUIRE(in.progress_until([&] { return got.calls > before; }));
-        CHECK(got.address % 64 == 0);
-        CHECK(got.data == filled(length));
+            in.deliver(pattern(3), pattern(length), UCP_AM_SEND_FLAG_EAGER);
+        CHECK(in.got.address % 64 == 0);
+        CHECK(in.got.data == pattern(length));
         CHECK(in.finish(sending) == UCS_OK);
     }
 }
 
 TEST_CASE("rendezvous data is received later, dropped, or refused with a status") {
-    const world in(for_messages());
-    handler got;
-    got.install(in.receiver);
-    const auto data = filled(200'000);
+    am_world in;
+    handler& got = in.got;
+    const auto data = pattern(200'000);
     SECTION("later") {
         got.result = UCS_INPROGRESS;
-        const ucs_status_ptr_t sending = send(in.ep, filled(4), data, UCP_AM_SEND_FLAG_RNDV);
-        REQUIRE(in.progress_until([&] { return got.calls == 1; }));
+        const ucs_status_ptr_t sending = in.deliver(pattern(4), data, UCP_AM_SEND_FLAG_RNDV);
         in.progress_often(1000);
         REQUIRE(UCS_PTR_IS_PTR(sending));
         CHECK(ucp_request_check_status(sending) == UCS_INPROGRESS);
@@ -265,8 +265,7 @@ TEST_CASE("rendezvous data is received later, dropped, or refused with a status"
     }
     SECTION("into a buffer that is too small") {
         got.result = UCS_INPROGRESS;
-        const ucs_status_ptr_t sending = send(in.ep, {}, data, UCP_AM_SEND_FLAG_RNDV);
-        REQUIRE(in.progress_until([&] { return got.calls == 1; }));
+        const ucs_status_ptr_t sending = in.deliver({}, data, UCP_AM_SEND_FLAG_RNDV);
         got.data.resize(100);
         got.receive(got.kept);
         CHECK(in.finish(got.receiving) == UCS_ERR_MESSAGE_TRUNCATED);
@@ -274,54 +273,45 @@ TEST_CASE("rendezvous data is received later, dropped, or refused with a status"
     }
     SECTION("dropped") {
         got.result = UCS_OK;
-        CHECK(in.finish(send(in.ep, {}, data, UCP_AM_SEND_FLAG_RNDV)) == UCS_OK);
+        CHECK(in.finish(send_am(in.ep, {}, data, UCP_AM_SEND_FLAG_RNDV)) == UCS_OK);
         CHECK(got.calls == 1);
     }
     SECTION("released without a receive") {
         got.result = UCS_INPROGRESS;
-        const ucs_status_ptr_t sending = send(in.ep, {}, data, UCP_AM_SEND_FLAG_RNDV);
-        REQUIRE(in.progress_until([&] { return got.calls == 1; }));
+        const ucs_status_ptr_t sending = in.deliver({}, data, UCP_AM_SEND_FLAG_RNDV);
         ucp_am_data_release(in.receiver, got.kept);
         CHECK(in.finish(sending) == UCS_OK);
     }
     SECTION("refused") {
         got.result = UCS_ERR_NO_RESOURCE;
-        CHECK(in.finish(send(in.ep, {}, data, UCP_AM_SEND_FLAG_RNDV)) == UCS_ERR_NO_RESOURCE);
+        CHECK(in.finish(send_am(in.ep, {}, data, UCP_AM_SEND_FLAG_RNDV)) == UCS_ERR_NO_RESOURCE);
     }
     // The endpoint still works.
     got.result = UCS_OK;
-    const int before = got.calls;
-    const ucs_status_ptr_t next = send(in.ep, {}, filled(10));
-    CHECK(in.progress_until([&] { return got.calls > before; }));
-    CHECK(in.finish(next) == UCS_OK);
+    CHECK(in.finish(in.deliver({}, pattern(10))) == UCS_OK);
 }
 
 TEST_CASE("rendezvous data of a closed sender cannot be received, and nothing hangs") {
-    world in(for_messages());
+    am_world in;
     if (in.loopback()) return;
-    handler got;
-    got.result = UCS_INPROGRESS;
-    got.install(in.receiver);
-    const auto data = filled(200'000);
-    const ucs_status_ptr_t sending = send(in.ep, {}, data, UCP_AM_SEND_FLAG_RNDV);
-    REQUIRE(in.progress_until([&] { return got.calls == 1; }));
+    in.got.result = UCS_INPROGRESS;
+    const auto data = pattern(200'000);
+    const ucs_status_ptr_t sending = in.deliver({}, data, UCP_AM_SEND_FLAG_RNDV);
     in.close(in.ep, true);
     in.ep = nullptr;
     CHECK(in.finish(sending) == UCS_ERR_CANCELED);
     in.progress_often(10'000);
-    got.receive(got.kept);
-    CHECK(in.finish(got.receiving) == UCS_ERR_CONNECTION_RESET);
+    in.got.receive(in.got.kept);
+    CHECK(in.finish(in.got.receiving) == UCS_ERR_CONNECTION_RESET);
 }
 
 TEST_CASE(
     "a handler for whole messages is called when all data of a rendezvous message has arrived") {
-    const world in(for_messages());
-    handler got;
-    got.install(in.receiver, id, UCP_AM_FLAG_WHOLE_MSG);
-    const auto header = filled(21);
-    const auto data = filled(300'001);
-    const ucs_status_ptr_t sending = send(in.ep, header, data, UCP_AM_SEND_FLAG_RNDV);
-    REQUIRE(in.progress_until([&] { return got.calls == 1; }));
+    am_world in(for_messages(), UCP_AM_FLAG_WHOLE_MSG);
+    const handler& got = in.got;
+    const auto header = pattern(21);
+    const auto data = pattern(300'001);
+    const ucs_status_ptr_t sending = in.deliver(header, data, UCP_AM_SEND_FLAG_RNDV);
     CHECK(!got.is_rendezvous());
     CHECK(got.may_keep());
     CHECK(got.header == header);
@@ -333,33 +323,29 @@ TEST_CASE("the program may change a copied header when the call returns") {
     const settings config = GENERATE(settings{}, settings{{"RNDV_THRESH", "0"}});
     world_options options = for_messages(config);
     options.connect = GENERATE(true, false);  // false: the send waits for the connection
-    const world in(options);
-    handler got;
+    am_world in(options);
+    handler& got = in.got;
     got.receive_inside = true;
-    got.install(in.receiver);
-    std::vector<std::byte> header = filled(40, 9);
-    const auto data = filled(GENERATE(as<std::size_t>(), 0, 100, 50'000));
-    const ucs_status_ptr_t sending = send(in.ep, header, data, UCP_AM_SEND_FLAG_COPY_HEADER);
+    std::vector<std::byte> header = pattern(40, 9);
+    const auto data = pattern(GENERATE(as<std::size_t>(), 0, 100, 50'000));
+    const ucs_status_ptr_t sending = send_am(in.ep, header, data, UCP_AM_SEND_FLAG_COPY_HEADER);
     std::fill(header.begin(), header.end(), std::byte{0xee});
     REQUIRE(in.progress_until([&] { return got.calls == 1; }));
-    CHECK(got.header == filled(40, 9));
+    CHECK(got.header == pattern(40, 9));
     if (got.is_rendezvous()) CHECK(in.finish(got.receiving) == UCS_OK);
     CHECK(got.data == data);
     CHECK(in.finish(sending) == UCS_OK);
 }
 
 TEST_CASE("a reply is sent through the reply endpoint of a message") {
-    const world in(for_messages());
-    handler got;
+    am_world in;
     handler reply_handler;
-    got.install(in.receiver);
     reply_handler.install(in.sender, id + 1);
-    const ucs_status_ptr_t request = send(in.ep, filled(5), filled(10), UCP_AM_SEND_FLAG_REPLY);
-    REQUIRE(in.progress_until([&] { return got.calls == 1; }));
-    REQUIRE(got.reply_ep != nullptr);
-    const ucs_status_ptr_t reply = send(got.reply_ep, filled(6), filled(11), 0, id + 1);
+    const ucs_status_ptr_t request = in.deliver(pattern(5), pattern(10), UCP_AM_SEND_FLAG_REPLY);
+    REQUIRE(in.got.reply_ep != nullptr);
+    const ucs_status_ptr_t reply = send_am(in.got.reply_ep, pattern(6), pattern(11), 0, id + 1);
     REQUIRE(in.progress_until([&] { return reply_handler.calls == 1; }));
-    CHECK(reply_handler.data == filled(11));
+    CHECK(reply_handler.data == pattern(11));
     CHECK(in.finish(request) == UCS_OK);
     CHECK(in.finish(reply) == UCS_OK);
 }
@@ -371,22 +357,22 @@ TEST_CASE(
     handler first;
     handler second;
     first.install(in.receiver, 65535);
-    CHECK(in.finish(send(in.ep, {}, filled(8), 0, 65535)) == UCS_OK);
+    CHECK(in.finish(send_am(in.ep, {}, pattern(8), 0, 65535)) == UCS_OK);
     REQUIRE(in.progress_until([&] { return first.calls == 1; }));
     second.install(in.receiver, 65535);
-    CHECK(in.finish(send(in.ep, {}, filled(8), 0, 65535)) == UCS_OK);
+    CHECK(in.finish(send_am(in.ep, {}, pattern(8), 0, 65535)) == UCS_OK);
     REQUIRE(in.progress_until([&] { return second.calls == 1; }));
     CHECK(first.calls == 1);
     captured_output output;
     set_am_handler(in.receiver, 65535, nullptr, nullptr);
     set_am_handler(in.receiver, 7, nullptr, nullptr);  // was never set
-    CHECK(in.finish(send(in.ep, {}, filled(8), 0, 65535)) == UCS_OK);
-    CHECK(in.finish(send(in.ep, {}, filled(80'000), UCP_AM_SEND_FLAG_EAGER, 7)) == UCS_OK);
+    CHECK(in.finish(send_am(in.ep, {}, pattern(8), 0, 65535)) == UCS_OK);
+    CHECK(in.finish(send_am(in.ep, {}, pattern(80'000), UCP_AM_SEND_FLAG_EAGER, 7)) == UCS_OK);
     // A rendezvous sender receives the error.
-    CHECK(in.finish(send(in.ep, {}, filled(80'000), UCP_AM_SEND_FLAG_RNDV, 7)) ==
+    CHECK(in.finish(send_am(in.ep, {}, pattern(80'000), UCP_AM_SEND_FLAG_RNDV, 7)) ==
           UCS_ERR_INVALID_PARAM);
     second.install(in.receiver, 7);
-    CHECK(in.finish(send(in.ep, {}, filled(8), 0, 7)) == UCS_OK);
+    CHECK(in.finish(send_am(in.ep, {}, pattern(8), 0, 7)) == UCS_OK);
     CHECK(in.progress_until([&] { return second.calls == 2; }));
     CHECK(output.text().find("no handler is set") != std::string::npos);
 }
@@ -412,7 +398,7 @@ TEST_CASE("the older send functions deliver data to the older handlers") {
                 },
                 &got, UCP_AM_FLAG_WHOLE_MSG) == UCS_OK);
     for (const std::size_t length : sizes{1, 8, 3000, 500'000}) {
-        const auto data = filled(length);
+        const auto data = pattern(length);
         const int before = got.calls;
         const ucs_status_ptr_t sending = ucp_am_send_nb(
             in.ep, 12, data.data(), length, ucp_dt_make_contig(1), [](void*, ucs_status_t) {},
@@ -424,9 +410,9 @@ TEST_CASE("the older send functions deliver data to the older handlers") {
     }
     // A message of the newer send function may use rendezvous. The library then receives the data
     // before it calls the older handler.
-    const auto data = filled(100'000);
+    const auto data = pattern(100'000);
     const int before = got.calls;
-    const ucs_status_ptr_t sending = send(in.ep, {}, data, UCP_AM_SEND_FLAG_RNDV, 12);
+    const ucs_status_ptr_t sending = send_am(in.ep, {}, data, UCP_AM_SEND_FLAG_RNDV, 12);
     REQUIRE(in.progress_until([&] { return got.calls > before; }));
     CHECK(got.data == data);
     CHECK((got.flags & UCP_CB_PARAM_FLAG_DATA) != 0);
@@ -444,7 +430,7 @@ TEST_CASE("invalid parameters of active messages are refused with a log line") {
     CHECK(UCS_PTR_RAW_STATUS(ucp_am_send_nbx(in.ep, id, nullptr, 4, nullptr, 0, &none)) ==
           UCS_ERR_INVALID_PARAM);
     CHECK(UCS_PTR_RAW_STATUS(
-              send(in.ep, {}, filled(4), UCP_AM_SEND_FLAG_EAGER | UCP_AM_SEND_FLAG_RNDV)) ==
+              send_am(in.ep, {}, pattern(4), UCP_AM_SEND_FLAG_EAGER | UCP_AM_SEND_FLAG_RNDV)) ==
           UCS_ERR_INVALID_PARAM);
     ucp_am_handler_param_t param{};
     CHECK(ucp_worker_set_am_recv_handler(in.receiver, &param) == UCS_ERR_INVALID_PARAM);

@@ -86,18 +86,27 @@ bool has_no_endpoint(ucp_worker_h worker) {
            std::string::npos;
 }
 
-// Makes progress until the operation ends. Returns true if it succeeded.
-template<class Progress>
-bool succeeds(const world& in, const Progress& progress, ucs_status_ptr_t started) {
-    if (!UCS_PTR_IS_PTR(started)) return UCS_PTR_RAW_STATUS(started) == UCS_OK;
-    const bool ended = in.progress_until([&] {
-        progress();
-        return ucp_request_check_status(started) != UCS_INPROGRESS;
-    });
-    const ucs_status_t status = ucp_request_check_status(started);
-    ucp_request_free(started);
-    return ended && status == UCS_OK;
-}
+// A world with more senders, whose workers make progress with it.
+class crowd : public world {
+public:
+    using world::world;
+    ~crowd() {
+        for (ucp_worker_h each : others)
+            ucp_worker_destroy(each);
+    }
+    unsigned progress() const override {
+        unsigned events = world::progress();
+        for (ucp_worker_h each : others)
+            events += ucp_worker_progress(each);
+        return events;
+    }
+    ucp_worker_h add_sender() {
+        others.push_back(make_worker(context));
+        return others.back();
+    }
+
+    std::vector<ucp_worker_h> others;
+};
 
 }  // namespace
 
@@ -173,37 +182,22 @@ TEST_CASE(
 }
 
 TEST_CASE("each sender adds at most one window, with any number of endpoints") {
-    const world in(configured(bounded));
+    crowd in(configured(bounded));
     constexpr std::size_t count = 8'000;
     const std::vector<std::byte> data(100);
     const bool other_workers = GENERATE(false, true) && !in.loopback();
-    std::vector<ucp_worker_h> others;
     std::vector<ucp_ep_h> from{in.ep};
-    while (from.size() < 4) {
-        if (other_workers) others.push_back(make_worker(in.context));
-        from.push_back(make_ep(other_workers ? others.back() : in.sender, in.receiver));
-    }
-    const auto progress = [&] {
-        in.progress();
-        for (ucp_worker_h each : others)
-            ucp_worker_progress(each);
-    };
+    while (from.size() < 4)
+        from.push_back(make_ep(other_workers ? in.add_sender() : in.sender, in.receiver));
     sending all{in, {}};
     for (std::size_t i = 0; i < count; ++i) {
         all.send(from[i % from.size()], data, 5);
-        progress();
+        in.progress();
     }
-    const std::size_t senders = others.size() + 1;
+    const std::size_t senders = in.others.size() + 1;
     CHECK(memory_of(in.receiver).stored <= limit + senders * (window + message_overhead));
-    const auto finishes = [&](ucs_status_ptr_t started) { return succeeds(in, progress, started); };
-    std::vector<std::byte> into(data.size());
-    for (std::size_t i = 0; i < count; ++i)
-        REQUIRE(
-            finishes(ucp_tag_recv_nbx(in.receiver, into.data(), into.size(), 5, all_bits, &none)));
-    for (ucs_status_ptr_t each : all.waiting)
-        REQUIRE(finishes(each));
-    for (ucp_worker_h each : others)
-        ucp_worker_destroy(each);
+    receive_all(in, count, data.size());
+    CHECK(all.finish() == count);
     if (!other_workers) {
         for (std::size_t i = 1; i < from.size(); ++i)
             in.close(from[i]);
@@ -213,20 +207,14 @@ TEST_CASE("each sender adds at most one window, with any number of endpoints") {
 TEST_CASE("RTS messages stay within a limit for each sender, and all messages arrive in order") {
     constexpr std::size_t rts_limit = 50;
     constexpr std::size_t count = 1'000;
-    const world in(configured(
+    crowd in(configured(
         {{"UNEXPECTED_ANNOUNCEMENTS", std::to_string(rts_limit)}, {"RNDV_THRESH", "1000"}}));
     const bool probes = GENERATE(false, true);
-    const ucp_worker_h second = in.loopback() ? nullptr : make_worker(in.context);
-    const auto progress = [&] {
-        in.progress();
-        if (second != nullptr) ucp_worker_progress(second);
-    };
-    const auto finishes = [&](ucs_status_ptr_t started) { return succeeds(in, progress, started); };
     // One sender has two endpoints. Every third message is small. The tag contains the index of the
     // endpoint and the number of the message.
     std::vector<ucp_ep_h> from{in.ep, make_ep(in.sender, in.receiver)};
-    if (second != nullptr) from.push_back(make_ep(second, in.receiver));
-    const std::size_t senders = second == nullptr ? 1 : 2;
+    if (!in.loopback()) from.push_back(make_ep(in.add_sender(), in.receiver));
+    const std::size_t senders = in.others.size() + 1;
     const std::vector<std::byte> data(3'000);
     std::vector<ucs_status_ptr_t> started;
     for (std::size_t i = 0; i < count; ++i) {
@@ -236,10 +224,9 @@ TEST_CASE("RTS messages stay within a limit for each sender, and all messages ar
                                                endpoint_index << 32 | i, &none));
             REQUIRE(!UCS_PTR_IS_ERR(started.back()));
         }
-        progress();
+        in.progress();
     }
-    for (int i = 0; i < 10'000; ++i)
-        progress();
+    in.progress_often(10'000);
     CHECK(memory_of(in.receiver).rts == senders * rts_limit * 384);
     CHECK(deferred_of(in.sender) > count);
 
@@ -247,15 +234,14 @@ TEST_CASE("RTS messages stay within a limit for each sender, and all messages ar
     const auto receive = [&](ucp_tag_t tag, ucp_tag_t mask) {
         outcome got;
         const params options = params().on_recv(got).flag(UCP_OP_ATTR_FLAG_NO_IMM_CMPL);
-        REQUIRE(
-            finishes(ucp_tag_recv_nbx(in.receiver, into.data(), into.size(), tag, mask, &options)));
+        REQUIRE(in.finish(ucp_tag_recv_nbx(in.receiver, into.data(), into.size(), tag, mask,
+                                           &options)) == UCS_OK);
         return got.info.sender_tag;
     };
     // The last message is received first: a probe finds it, or a receive waits for it.
     const ucp_tag_t last = (from.size() - 1) << 32 | (count - 1);
     ucp_tag_recv_info_t info;
     REQUIRE((!probes || in.progress_until([&] {
-        progress();
         return ucp_tag_probe_nb(in.receiver, last, all_bits, 0, &info) != nullptr;
     })));
     CHECK(receive(last, all_bits) == last);
@@ -267,11 +253,10 @@ TEST_CASE("RTS messages stay within a limit for each sender, and all messages ar
         REQUIRE((tag & 0xffffffff) == next[endpoint_index]++);
     }
     for (ucs_status_ptr_t each : started)
-        REQUIRE(finishes(each));
+        REQUIRE(in.finish(each) == UCS_OK);
     CHECK(memory_of(in.receiver).rts == 0);
     CHECK(deferred_of(in.sender) == 0);
     in.close(from[1]);
-    if (second != nullptr) ucp_worker_destroy(second);
 }
 
 TEST_CASE("a sender that closes and reopens its endpoint has no new window") {

@@ -28,7 +28,13 @@ public:
         options.flags = UCP_MEM_MAP_ALLOCATE;
         REQUIRE(ucp_mem_map(context, &options, &memh_) == UCS_OK);
     }
-    registered(ucp_context_h context, ucp_mem_h memh) : context_(context), memh_(memh) {}
+    // Imports memory of another context or process.
+    registered(ucp_context_h context, const void* exported_memh_buffer) : context_(context) {
+        ucp_mem_map_params_t options{};
+        options.field_mask = UCP_MEM_MAP_PARAM_FIELD_EXPORTED_MEMH_BUFFER;
+        options.exported_memh_buffer = exported_memh_buffer;
+        REQUIRE(ucp_mem_map(context, &options, &memh_) == UCS_OK);
+    }
     ~registered() { ucp_mem_unmap(context_, memh_); }
     registered(const registered&) = delete;
     registered& operator=(const registered&) = delete;

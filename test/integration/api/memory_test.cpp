@@ -11,6 +11,17 @@
 
 using namespace api;
 
+namespace {
+
+ucs_status_t pack_for_export(ucp_mem_h memh, void*& buffer, std::size_t& size) {
+    ucp_memh_pack_params_t options{};
+    options.field_mask = UCP_MEMH_PACK_PARAM_FIELD_FLAGS;
+    options.flags = UCP_MEMH_PACK_FLAG_EXPORT;
+    return ucp_memh_pack(memh, &options, &buffer, &size);
+}
+
+}  // namespace
+
 TEST_CASE("memory is mapped, queried and unmapped") {
     const world in;
     auto bytes = pattern(1000, 1);
@@ -191,25 +202,17 @@ TEST_CASE("the library's memory is exported and imported, the program's is not")
         char bytes[16] = {};
         const registered own(in.context, bytes, 16);
         const registered made(in.context, std::size_t{5000});
-        ucp_memh_pack_params_t options{};
-        options.field_mask = UCP_MEMH_PACK_PARAM_FIELD_FLAGS;
-        options.flags = UCP_MEMH_PACK_FLAG_EXPORT;
         void* buffer = nullptr;
         std::size_t size = 0;
-        CHECK(ucp_memh_pack(own, &options, &buffer, &size) == UCS_ERR_UNSUPPORTED);
-        REQUIRE(ucp_memh_pack(made, &options, &buffer, &size) == UCS_OK);
+        CHECK(pack_for_export(own, buffer, size) == UCS_ERR_UNSUPPORTED);
+        REQUIRE(pack_for_export(made, buffer, size) == UCS_OK);
         ucp_rkey_h key = nullptr;
         {
             captured_output log;
             CHECK(ucp_ep_rkey_unpack(in.ep, buffer, &key) == UCS_ERR_INVALID_PARAM);
         }
         for (const ucp_context_h context : {in.context, other}) {
-            ucp_mem_map_params_t import{};
-            import.field_mask = UCP_MEM_MAP_PARAM_FIELD_EXPORTED_MEMH_BUFFER;
-            import.exported_memh_buffer = buffer;
-            ucp_mem_h memh = nullptr;
-            REQUIRE(ucp_mem_map(context, &import, &memh) == UCS_OK);
-            const registered imported(context, memh);
+            const registered imported(context, buffer);
             CHECK(imported.query().length == 5000);
             static_cast<char*>(imported.query().address)[7] = context == other ? 'o' : 's';
             CHECK(static_cast<const char*>(made.query().address)[7] ==
@@ -233,12 +236,9 @@ struct exported {
 [[noreturn]] void export_memory(int output, int input) {
     const ucp_context_h context = make_context({});
     const registered made(context, std::size_t{5000});
-    ucp_memh_pack_params_t options{};
-    options.field_mask = UCP_MEMH_PACK_PARAM_FIELD_FLAGS;
-    options.flags = UCP_MEMH_PACK_FLAG_EXPORT;
     void* buffer = nullptr;
     exported description{};
-    if (ucp_memh_pack(made, &options, &buffer, &description.length) != UCS_OK) ::_exit(2);
+    if (pack_for_export(made, buffer, description.length) != UCS_OK) ::_exit(2);
     if (description.length > description.packed.size()) ::_exit(3);
     std::memcpy(description.packed.data(), buffer, description.length);
     auto* const bytes = static_cast<unsigned char*>(made.query().address);
@@ -274,12 +274,7 @@ TEST_CASE("the memory of another process is imported") {
     REQUIRE(::read(to_parent[0], &description, sizeof description) == sizeof description);
     {
         const world in;
-        ucp_mem_map_params_t import{};
-        import.field_mask = UCP_MEM_MAP_PARAM_FIELD_EXPORTED_MEMH_BUFFER;
-        import.exported_memh_buffer = description.packed.data();
-        ucp_mem_h memh = nullptr;
-        REQUIRE(ucp_mem_map(in.context, &import, &memh) == UCS_OK);
-        const registered imported(in.context, memh);
+        const registered imported(in.context, description.packed.data());
         CHECK(imported.query().length == 5000);
         auto* const bytes = static_cast<unsigned char*>(imported.query().address);
         CHECK(bytes[4999] == 'e');

@@ -18,11 +18,17 @@ constexpr std::size_t old_context_attr = 64;
 constexpr std::size_t old_ep_attr = 296;
 constexpr std::size_t old_request_param = 72;
 
+// A shorter struct, filled with a value, of which the library must not read or write more.
 template<class Struct>
-Struct& fill_struct(const guarded_memory& in, std::size_t size) {
-    std::memset(in.get(), 0x55, size);
-    return *static_cast<Struct*>(in.get());
-}
+class shortened {
+public:
+    explicit shortened(std::size_t size) : memory_(size) { std::memset(memory_.get(), 0x55, size); }
+    [[nodiscard]] Struct* get() const { return static_cast<Struct*>(memory_.get()); }
+    Struct* operator->() const { return get(); }
+
+private:
+    const guarded_memory memory_;
+};
 
 }  // namespace
 
@@ -189,32 +195,27 @@ TEST_CASE("members and bits that the mask does not name are ignored") {
 TEST_CASE("memory behind the struct of an older program is not read: contexts and workers") {
     // Also for a shorter struct: memory behind the last member that the mask names is not read.
     for (const std::size_t size : {old_params, offsetof(ucp_params_t, request_size)}) {
-        const guarded_memory memory(size);
-        auto& options = fill_struct<ucp_params_t>(memory, size);
-        options.field_mask = UCP_PARAM_FIELD_FEATURES;
-        options.features = UCP_FEATURE_TAG;
+        const shortened<ucp_params_t> options(size);
+        options->field_mask = UCP_PARAM_FIELD_FEATURES;
+        options->features = UCP_FEATURE_TAG;
         ucp_context_h context = nullptr;
-        REQUIRE(ucp_init(&options, nullptr, &context) == UCS_OK);
+        REQUIRE(ucp_init(options.get(), nullptr, &context) == UCS_OK);
         for (const std::size_t attr_size :
              {old_context_attr, offsetof(ucp_context_attr_t, thread_mode)}) {
-            const guarded_memory short_attr(attr_size);
-            auto& attr = fill_struct<ucp_context_attr_t>(short_attr, attr_size);
-            attr.field_mask = UCP_ATTR_FIELD_REQUEST_SIZE;
-            REQUIRE(ucp_context_query(context, &attr) == UCS_OK);
+            const shortened<ucp_context_attr_t> attr(attr_size);
+            attr->field_mask = UCP_ATTR_FIELD_REQUEST_SIZE;
+            REQUIRE(ucp_context_query(context, attr.get()) == UCS_OK);
         }
-        const std::size_t worker_size = offsetof(ucp_worker_params_t, cpu_mask);
-        const guarded_memory short_worker(worker_size);
-        auto& worker_options = fill_struct<ucp_worker_params_t>(short_worker, worker_size);
-        worker_options.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
-        worker_options.thread_mode = UCS_THREAD_MODE_SERIALIZED;
+        const shortened<ucp_worker_params_t> worker_options(
+            offsetof(ucp_worker_params_t, cpu_mask));
+        worker_options->field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
+        worker_options->thread_mode = UCS_THREAD_MODE_SERIALIZED;
         ucp_worker_h worker = nullptr;
-        REQUIRE(ucp_worker_create(context, &worker_options, &worker) == UCS_OK);
-        const std::size_t query_size = offsetof(ucp_worker_attr_t, address);
-        const guarded_memory short_query(query_size);
-        auto& query = fill_struct<ucp_worker_attr_t>(short_query, query_size);
-        query.field_mask = UCP_WORKER_ATTR_FIELD_THREAD_MODE;
-        REQUIRE(ucp_worker_query(worker, &query) == UCS_OK);
-        CHECK(query.thread_mode == UCS_THREAD_MODE_SERIALIZED);
+        REQUIRE(ucp_worker_create(context, worker_options.get(), &worker) == UCS_OK);
+        const shortened<ucp_worker_attr_t> query(offsetof(ucp_worker_attr_t, address));
+        query->field_mask = UCP_WORKER_ATTR_FIELD_THREAD_MODE;
+        REQUIRE(ucp_worker_query(worker, query.get()) == UCS_OK);
+        CHECK(query->thread_mode == UCS_THREAD_MODE_SERIALIZED);
         ucp_worker_destroy(worker);
         ucp_cleanup(context);
     }
@@ -223,38 +224,32 @@ TEST_CASE("memory behind the struct of an older program is not read: contexts an
 TEST_CASE("memory behind the struct of an older program is not read: endpoints and operations") {
     const world in;
     const auto address = address_of(in.receiver);
-    const std::size_t params_size = offsetof(ucp_ep_params_t, err_mode);
-    const guarded_memory short_params(params_size);
-    auto& options = fill_struct<ucp_ep_params_t>(short_params, params_size);
-    options.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS;
-    options.address = reinterpret_cast<const ucp_address_t*>(address.data());
-    ucp_ep_h ep = nullptr;
-    REQUIRE(ucp_ep_create(in.sender, &options, &ep) == UCS_OK);
+    const shortened<ucp_ep_params_t> options(offsetof(ucp_ep_params_t, err_mode));
+    options->field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS;
+    options->address = reinterpret_cast<const ucp_address_t*>(address.data());
+    const ucp_ep_h ep = create_ep(in.sender, *options.get());
     for (const std::size_t size : {old_ep_attr, offsetof(ucp_ep_attr_t, local_sockaddr)}) {
-        const guarded_memory short_attr(size);
-        auto& attr = fill_struct<ucp_ep_attr_t>(short_attr, size);
-        attr.field_mask = UCP_EP_ATTR_FIELD_NAME;
-        REQUIRE(ucp_ep_query(ep, &attr) == UCS_OK);
+        const shortened<ucp_ep_attr_t> attr(size);
+        attr->field_mask = UCP_EP_ATTR_FIELD_NAME;
+        REQUIRE(ucp_ep_query(ep, attr.get()) == UCS_OK);
     }
     for (const std::size_t size : {old_request_param, offsetof(ucp_request_param_t, request)}) {
         for (const std::size_t length : std::initializer_list<std::size_t>{0, 1, 5000, 1 << 20}) {
-            const guarded_memory memory(size);
-            auto& param = fill_struct<ucp_request_param_t>(memory, size);
-            param.op_attr_mask = 0;
+            const shortened<ucp_request_param_t> param(size);
+            param->op_attr_mask = 0;
             const auto data = pattern(length, 1);
             std::vector<std::byte> into(length);
             const auto receiving =
-                ucp_tag_recv_nbx(in.receiver, into.data(), length, 1, ~ucp_tag_t{0}, &param);
-            const auto sending = ucp_tag_send_nbx(ep, data.data(), length, 1, &param);
-            CHECK(in.finish(ucp_ep_flush_nbx(ep, &param)) == UCS_OK);
-            CHECK(in.finish(ucp_worker_flush_nbx(in.sender, &param)) == UCS_OK);
+                ucp_tag_recv_nbx(in.receiver, into.data(), length, 1, ~ucp_tag_t{0}, param.get());
+            const auto sending = ucp_tag_send_nbx(ep, data.data(), length, 1, param.get());
+            CHECK(in.finish(ucp_ep_flush_nbx(ep, param.get())) == UCS_OK);
+            CHECK(in.finish(ucp_worker_flush_nbx(in.sender, param.get())) == UCS_OK);
             CHECK(in.finish(receiving) == UCS_OK);
             CHECK(in.finish(sending) == UCS_OK);
             CHECK(into == data);
         }
     }
-    const guarded_memory memory(offsetof(ucp_request_param_t, request));
-    auto& param = fill_struct<ucp_request_param_t>(memory, offsetof(ucp_request_param_t, request));
-    param.op_attr_mask = 0;
-    CHECK(in.finish(ucp_ep_close_nbx(ep, &param)) == UCS_OK);
+    const shortened<ucp_request_param_t> param(offsetof(ucp_request_param_t, request));
+    param->op_attr_mask = 0;
+    CHECK(in.finish(ucp_ep_close_nbx(ep, param.get())) == UCS_OK);
 }

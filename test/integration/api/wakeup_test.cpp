@@ -91,8 +91,8 @@ bool ping_pong(ucp_worker_h worker, ucp_ep_h ep, bool begins, sleep_method metho
     return true;
 }
 
-// A worker in an event set of the program.
-class worker_in_set {
+// A worker in an event set of the program, and perhaps a peer of it.
+class worker_in_set : public workers {
 public:
     explicit worker_in_set(bool edge)
         : context(make_context(with_wakeup())), set_(::epoll_create1(EPOLL_CLOEXEC)) {
@@ -105,7 +105,8 @@ public:
         if (edge) params.events |= UCP_WAKEUP_EDGE;
         REQUIRE(ucp_worker_create(context, &params, &worker) == UCS_OK);
     }
-    ~worker_in_set() {
+    ~worker_in_set() override {
+        if (peer != nullptr) ucp_worker_destroy(peer);
         ucp_worker_destroy(worker);
         ucp_cleanup(context);
         ::close(set_);
@@ -121,18 +122,20 @@ public:
         CHECK(data == this);
         return true;
     }
-    // Processes all events, also of the other worker, so that the next event wakes.
-    void make_idle(ucp_worker_h other) const {
+    unsigned progress() const override {
+        return ucp_worker_progress(worker) + (peer == nullptr ? 0 : ucp_worker_progress(peer));
+    }
+    // Processes all events, also of the peer, so that the next event wakes.
+    void make_idle() const {
         do {
-            while (ucp_worker_arm(worker) == UCS_ERR_BUSY) {
-                ucp_worker_progress(worker);
-                ucp_worker_progress(other);
-            }
+            while (ucp_worker_arm(worker) == UCS_ERR_BUSY)
+                progress();
         } while (is_reported(0));
     }
 
     ucp_context_h context;
     ucp_worker_h worker = nullptr;
+    ucp_worker_h peer = nullptr;
 
 private:
     int set_;
@@ -299,7 +302,7 @@ TEST_CASE("a worker is reported by the program's own event set", "[wakeup]") {
     const worker_in_set in(edge);
     int fd = -1;
     CHECK(ucp_worker_get_efd(in.worker, &fd) == UCS_ERR_UNSUPPORTED);
-    in.make_idle(in.worker);
+    in.make_idle();
     for (unsigned i = 0; i < 3; ++i) {
         REQUIRE(ucp_worker_signal(in.worker) == UCS_OK);
         REQUIRE(in.is_reported(long_time));
@@ -316,35 +319,24 @@ TEST_CASE("an event set reports a connection, a message and the end of a peer", 
     if (only_self()) return;
     const bool edge = GENERATE(false, true);
     CAPTURE(edge);
-    const worker_in_set in(edge);
-    const ucp_worker_h peer = make_worker(in.context, with_wakeup());
-    const auto finish_both = [&](ucs_status_ptr_t started) {
-        if (!UCS_PTR_IS_PTR(started)) return UCS_PTR_RAW_STATUS(started);
-        while (ucp_request_check_status(started) == UCS_INPROGRESS) {
-            ucp_worker_progress(peer);
-            ucp_worker_progress(in.worker);
-        }
-        const ucs_status_t status = ucp_request_check_status(started);
-        ucp_request_free(started);
-        return status;
-    };
-    const ucp_ep_h ep = make_ep(peer, in.worker);
+    worker_in_set in(edge);
+    in.peer = make_worker(in.context, with_wakeup());
+    const ucp_ep_h ep = make_ep(in.peer, in.worker);
     for (std::uint64_t word = 0; word < 3; ++word) {  // the first one connects
-        in.make_idle(peer);
+        in.make_idle();
         const auto send = ucp_tag_send_nbx(ep, &word, sizeof word, 7, &none);
         REQUIRE(in.is_reported(long_time));
         CHECK(ucp_worker_arm(in.worker) == UCS_ERR_BUSY);
         std::uint64_t got = ~word;
-        CHECK(finish_both(ucp_tag_recv_nbx(in.worker, &got, sizeof got, 7, all_bits, &none)) ==
+        CHECK(in.finish(ucp_tag_recv_nbx(in.worker, &got, sizeof got, 7, all_bits, &none)) ==
               UCS_OK);
         CHECK(got == word);
-        CHECK(finish_both(send) == UCS_OK);
+        CHECK(in.finish(send) == UCS_OK);
     }
-    in.make_idle(peer);
+    in.make_idle();
     const auto closed = ucp_ep_close_nbx(ep, &none);
     CHECK(in.is_reported(long_time));
-    CHECK(finish_both(closed) == UCS_OK);
-    ucp_worker_destroy(peer);
+    CHECK(in.finish(closed) == UCS_OK);
 }
 
 TEST_CASE("a destroyed worker leaves its event set, and only an event set is accepted",

@@ -187,6 +187,6 @@ private:
 std::string printed(const std::function<void(FILE*)>& print);
 
 // Bytes that depend on the seed.
-std::vector<std::byte> pattern(std::size_t length, unsigned seed);
+std::vector<std::byte> pattern(std::size_t length, unsigned seed = 1);
 
 }  // namespace api
