@@ -48,6 +48,18 @@ private:
 template<class Transport>
 struct two_sides {
     explicit two_sides(std::initializer_list<setting> settings = {}) : where(settings) {}
+    // Sends a short message of the first side.
+    ucs_status_t try_short(uct::ep& via, tag id) {
+        return out.try_send(a, via, uct::op::am_short, 1, make_message(id, 16));
+    }
+    [[nodiscard]] bool send_short(uct::ep& via, tag id) {
+        return out.send(a, via, uct::op::am_short, 1, make_message(id, 16));
+    }
+    // Sends the only message of a stream, and waits for it.
+    void check_message(uct::ep& via, side& to, std::uint32_t stream) {
+        REQUIRE(send_short(via, {stream, 0}));
+        REQUIRE(net.run_until([&] { return to.count(stream) == 1; }));
+    }
 
     Transport where;
     network net{where};
@@ -55,6 +67,10 @@ struct two_sides {
     side& b{net.at(1)};
     sender out{net};
 };
+
+inline unsigned long number_in(side& side, std::string_view path) {
+    return std::stoul(vfs_text(side.iface(), path));
+}
 
 inline bool in_order(const side& receiver, std::uint32_t stream, std::uint32_t count) {
     std::uint32_t next = 0;

@@ -37,20 +37,13 @@ long long refusals_for_want_of_buffers() {
 }
 
 // Sends until there are no resources, without any progress. Returns the number of messages.
-std::uint32_t fill(sender& out, side& from, uct::ep& via, std::uint32_t stream) {
+std::uint32_t fill(two_sides<rc_verbs>& in, uct::ep& via, std::uint32_t stream) {
     constexpr std::uint32_t limit = 100'000;
     std::uint32_t sent = 0;
-    while (sent < limit && out.try_send(from, via, uct::op::am_short, 1,
-                                        make_message({stream, sent}, 16)) == UCS_OK)
+    while (sent < limit && in.try_short(via, {stream, sent}) == UCS_OK)
         ++sent;
-    REQUIRE(out.last_status() == UCS_ERR_NO_RESOURCE);
+    REQUIRE(in.out.last_status() == UCS_ERR_NO_RESOURCE);
     return sent;
-}
-
-void check_message(network& net, sender& out, side& from, uct::ep& via, side& to,
-                   std::uint32_t stream) {
-    REQUIRE(out.send(from, via, uct::op::am_short, 1, make_message({stream, 0}, 16)));
-    REQUIRE(net.run_until([&] { return to.count(stream) == 1; }));
 }
 
 // A counter of memory that is registered for operations.
@@ -81,10 +74,6 @@ void connect_to_nobody(side& from, const side& to) {
     bytes data(wire::connection_data::size);
     nobody.pack(data);
     REQUIRE((*made)->connect_to(data) == UCS_OK);
-}
-
-unsigned long number_in(side& side, const std::string& path) {
-    return std::stoul(vfs_text(side.iface(), path));
 }
 
 // The credits that all endpoints of an interface share; devices may grant more than requested.
@@ -214,27 +203,26 @@ TEST_CASE("a receiver that does not progress loses nothing, and its senders wait
     const auto via = in.a.connect(in.b);
     const auto other = in.a.connect(in.b);
     const long long before = refusals_for_want_of_buffers();
-    const std::uint32_t sent = fill(in.out, in.a, *via, 1);
+    const std::uint32_t sent = fill(in, *via, 1);
     CHECK(sent > 8);
     CHECK(becomes_true([&] { return in.a.progress(), refusals_for_want_of_buffers() > before; }));
     CHECK(in.b.inbox.empty());
     REQUIRE(in.net.run_until([&] { return in.b.count(1) == sent; }));
     CHECK(in_order(in.b, 1, sent));
-    check_message(in.net, in.out, in.a, *via, in.b, 2);
-    check_message(in.net, in.out, in.a, *other, in.b, 3);
+    in.check_message(*via, in.b, 2);
+    in.check_message(*other, in.b, 3);
     CHECK(in.a.failures.empty());
 }
 
 TEST_CASE("a sender is no further ahead of its receiver than its window") {
     two_sides<rc_verbs> in({{"RC_VERBS_FC_WND_SIZE", "6"}});
     const auto via = in.a.connect(in.b);
-    CHECK(fill(in.out, in.a, *via, 1) == 6);
+    CHECK(fill(in, *via, 1) == 6);
     for (int turn = 0; turn < 1000; ++turn)
         in.a.progress();
-    CHECK(in.out.try_send(in.a, *via, uct::op::am_short, 1, make_message({1, 6}, 16)) ==
-          UCS_ERR_NO_RESOURCE);
+    CHECK(in.try_short(*via, {1, 6}) == UCS_ERR_NO_RESOURCE);
     REQUIRE(in.net.run_until([&] { return in.b.count(1) == 6; }));
-    REQUIRE(in.out.send(in.a, *via, uct::op::am_short, 1, make_message({1, 6}, 16)));
+    REQUIRE(in.send_short(*via, {1, 6}));
     REQUIRE(in.net.run_until([&] { return in.b.count(1) == 7; }));
     CHECK(in_order(in.b, 1, 7));
 }
@@ -250,7 +238,7 @@ TEST_CASE(
         eps.push_back(in.a.connect(in.net.at(1 + i % 2)));
     for (std::uint32_t round = 0; round < rounds; ++round) {
         for (std::uint32_t i = 0; i < endpoints; ++i) {
-            REQUIRE(in.out.send(in.a, *eps[i], uct::op::am_short, 1, make_message({i, round}, 16)));
+            REQUIRE(in.send_short(*eps[i], {i, round}));
             if (i % 2 != 0) continue;  // the memory belongs to the first side
             const std::uint64_t word = std::uint64_t{round} << 32U | i;
             REQUIRE(in.net.run_until([&] {
@@ -266,20 +254,18 @@ TEST_CASE(
         CHECK(in_order(in.net.at(1 + i % 2), i, rounds));
     // Half of the connections break with all of their operations.
     for (std::uint32_t i = 0; i < endpoints; ++i)
-        static_cast<void>(
-            in.out.try_send(in.a, *eps[i], uct::op::am_short, 1, make_message({i, rounds}, 16)));
+        static_cast<void>(in.try_short(*eps[i], {i, rounds}));
     in.net.remove(2);
     REQUIRE(in.net.run_until([&] {
         for (std::uint32_t i = 1; i < endpoints; i += 2)
-            static_cast<void>(
-                in.out.try_send(in.a, *eps[i], uct::op::am_short, 1, make_message({i, 999}, 16)));
+            static_cast<void>(in.try_short(*eps[i], {i, 999}));
         return in.a.failures.size() == endpoints / 2;
     }));
     std::uint64_t last = 0;
     std::memcpy(&last, memory.data(), sizeof last);
     CHECK(last == std::uint64_t{rounds - 1} << 32U);
     for (std::uint32_t i = 0; i < endpoints; i += 2)
-        check_message(in.net, in.out, in.a, *eps[i], in.net.at(1), 100 + i);
+        in.check_message(*eps[i], in.net.at(1), 100 + i);
     CHECK(in.a.failures.size() == endpoints / 2);
 }
 
@@ -299,10 +285,10 @@ TEST_CASE("peers that post no receives do not keep others from being sent to") {
         peers.push_back(std::make_unique<bare_pair>(device));
         peers.back()->connect(**made, in.a.address(), gid_index);
         eps.push_back(std::move(*made));
-        CHECK(fill(in.out, in.a, *eps.back(), i) > 0);
+        CHECK(fill(in, *eps.back(), i) > 0);
     }
     for (std::uint32_t i = 100; i < 110; ++i)
-        check_message(in.net, in.out, in.a, *kept, in.b, i);
+        in.check_message(*kept, in.b, i);
     // Messages to them are given up some time after their endpoints were destroyed.
     eps.clear();
     REQUIRE(becomes_true([&] {
@@ -310,7 +296,7 @@ TEST_CASE("peers that post no receives do not keep others from being sent to") {
         const credits_shown credits(in.a);
         return credits.used <= credits.all / 4;
     }));
-    check_message(in.net, in.out, in.a, *kept, in.b, 110);
+    in.check_message(*kept, in.b, 110);
     CHECK(in.a.failures.empty());
 }
 
@@ -325,8 +311,7 @@ TEST_CASE("destroyed endpoints whose peers do not respond leave most resources t
         REQUIRE(credits.used <= credits.all / 8);
         REQUIRE(number_in(in.a, "connections") <= most_leaving + 1);
         if (i % 50 != 0) continue;
-        REQUIRE(in.out.try_send(in.a, *kept, uct::op::am_short, 1, make_message({i, 0}, 16)) ==
-                UCS_OK);
+        REQUIRE(in.try_short(*kept, {i, 0}) == UCS_OK);
         REQUIRE(in.net.run_until([&] { return in.b.count(i) == 1; }));
         flush(in.net, *kept);
     }
@@ -359,7 +344,7 @@ TEST_CASE("200 queue pairs between two interfaces each carry messages and reach 
         eps.push_back(in.b.connect(in.a));
     }
     for (std::uint32_t i = 0; i < count; ++i) {
-        REQUIRE(in.out.send(in.a, *eps[2 * i], uct::op::am_short, 1, make_message({i, 0}, 16)));
+        REQUIRE(in.send_short(*eps[2 * i], {i, 0}));
         REQUIRE(in.out.send(in.b, *eps[2 * i + 1], uct::op::am_short, 2, make_message({i, 0}, 16)));
         const std::uint64_t word = 0x1234'0000 + i;
         REQUIRE(in.net.run_until([&] {
@@ -548,8 +533,7 @@ TEST_CASE("endpoints and interfaces show their queue pairs, windows and buffers"
     CHECK(received_buffers(in.b, "buffers") == "32");
     CHECK(received_buffers(in.b, "posted") == "32");
     for (std::uint32_t i = 0; i < 7; ++i)
-        REQUIRE(in.out.try_send(in.a, *via, uct::op::am_short, 1, make_message({1, i}, 16)) ==
-                UCS_OK);
+        REQUIRE(in.try_short(*via, {1, i}) == UCS_OK);
     CHECK(vfs_text(*via, "flow_window") == "93");
     CHECK(vfs_text(*other, "flow_window") == "100");
     CHECK(vfs_text(*via, "send_requests") == "7");
@@ -572,7 +556,7 @@ TEST_CASE("the device's event adds receive buffers before any call of progress")
     two_sides<rc_verbs> in({{"RC_VERBS_RX_BUFS_FIRST", "8"}, {"RC_VERBS_RX_QUEUE_LEN", "64"}});
     const auto via = in.a.connect(in.b);
     CHECK(received_buffers(in.b, "buffers") == "8");
-    const std::uint32_t sent = fill(in.out, in.a, *via, 1);
+    const std::uint32_t sent = fill(in, *via, 1);
     REQUIRE(sent > 64);
     CHECK(becomes_true(
         [&] { return in.b.poll_events() > 0 && received_buffers(in.b, "buffers") == "64"; }));
@@ -598,7 +582,7 @@ TEST_CASE("a goodbye behind many messages counts more than a request that failed
             ++sent;
     }
     in.b.close();
-    REQUIRE(in.out.try_send(in.a, *via, uct::op::am_short, 1, make_message({2, 0}, 16)) == UCS_OK);
+    REQUIRE(in.try_short(*via, {2, 0}) == UCS_OK);
     ::sleep(2);
     CHECK(only_failure(in.a).status == UCS_ERR_NOT_CONNECTED);
     CHECK(in.a.count(1) == count);
@@ -615,15 +599,14 @@ TEST_CASE("a receiver that has no buffer for longer than senders try ends their 
                             {"RC_VERBS_TX_QUEUE_LEN", "64"}});
     const auto via = in.a.connect(in.b);
     const auto other = in.a.connect(in.b);
-    CHECK(fill(in.out, in.a, *via, 1) > 8);
+    CHECK(fill(in, *via, 1) > 8);
     CHECK(only_failure(in.a).which == via.get());
     CHECK(only_failure(in.a).status == UCS_ERR_ENDPOINT_TIMEOUT);
     CHECK(log.count("RNR retry counter exceeded") == 1);
-    CHECK(in.out.try_send(in.a, *via, uct::op::am_short, 1, make_message({1, 99}, 16)) ==
-          UCS_ERR_ENDPOINT_TIMEOUT);
+    CHECK(in.try_short(*via, {1, 99}) == UCS_ERR_ENDPOINT_TIMEOUT);
     REQUIRE(in.net.run_until([&] { return in.b.count(1) == 8; }));
     CHECK(in_order(in.b, 1, 8));
-    check_message(in.net, in.out, in.a, *other, in.b, 2);
+    in.check_message(*other, in.b, 2);
     CHECK(in.a.failures.size() == 1);
     in.net.settle();
     CHECK(in.b.count(1) == 8);
@@ -649,7 +632,7 @@ TEST_CASE("the device itself refuses atomic operations at odd addresses") {
     CHECK(bare.add_one(target.at(3), **region) == IBV_WC_REM_INV_REQ_ERR);
     CHECK(before == 5);
     CHECK((words[0] == 6 && words[1] == 6));
-    check_message(in.net, in.out, in.a, *kept, in.b, 1);
+    in.check_message(*kept, in.b, 1);
 }
 
 TEST_CASE("a device that carries little in a request sends longer short messages by a buffer") {

@@ -16,10 +16,6 @@ public:
         : on_device("ud_verbs", {"UD_VERBS_LINGER", "20ms"}, settings) {}
 };
 
-unsigned long number_in(side& side, std::string_view path) {
-    return std::stoul(vfs_text(side.iface(), path));
-}
-
 // One of this many messages has fragments.
 bytes message_of(tag id) {
     return make_message(id, id.number % 8 == 0 ? 1000 : 16);
@@ -80,8 +76,7 @@ TEST_CASE("all endpoints to one port share its address handle") {
     for (std::uint32_t i = 0; i < 10; ++i) {
         side& to = in.net.at(1 + i % 2);  // two interfaces
         eps.push_back(in.a.connect(to));
-        REQUIRE(in.out.send(in.a, *eps.back(), uct::op::am_short, 1, make_message({i, 0}, 16)));
-        REQUIRE(in.net.run_until([&] { return to.count(i) == 1; }));
+        in.check_message(*eps.back(), to, i);
     }
     CHECK(vfs_text(in.a.iface(), "connections_out") == "10");
     CHECK(vfs_text(in.a.iface(), "address_handles") == "1");
@@ -97,7 +92,7 @@ TEST_CASE("a goodbye behind many datagrams counts more than the silence before i
                             {"UD_VERBS_RX_BUFS_FIRST", "1024"}});
     side& third = in.net.at(2);
     const auto via = in.a.connect(in.b);
-    REQUIRE(in.out.send(in.a, *via, uct::op::am_short, 1, make_message({1, 0}, 16)));
+    REQUIRE(in.send_short(*via, {1, 0}));
     std::vector<std::unique_ptr<uct::ep>> endpoints;
     for (std::uint32_t i = 0; i < 64; ++i) {
         endpoints.push_back(third.connect(in.a));
@@ -107,7 +102,7 @@ TEST_CASE("a goodbye behind many datagrams counts more than the silence before i
     REQUIRE(in.net.run_until([&] { return in.a.count(2) == 64 && in.b.count(1) == 1; }));
     in.net.settle();
     // The peer does not acknowledge a message for many timeouts, but for less than the limit.
-    REQUIRE(in.out.try_send(in.a, *via, uct::op::am_short, 1, make_message({1, 1}, 16)) == UCS_OK);
+    REQUIRE(in.try_short(*via, {1, 1}) == UCS_OK);
     const ucs::time::nanoseconds end = ucs::time::now() + ucs::time::second / 2;
     while (ucs::time::now() < end)
         in.a.progress();
