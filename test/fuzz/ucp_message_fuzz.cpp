@@ -186,8 +186,7 @@ private:
             ucp_am_data_release(handle(), data);
             return;
         }
-        operation& fresh = begin(size());
-        ucp_request_param_t param = prepare(fresh);
+        auto [fresh, param] = begin(size());
         param.cb.recv_am = received_data;
         started(fresh, ucp_am_recv_data_nbx(handle(), data, fresh.memory.data(),
                                             fresh.memory.size(), &param));
@@ -199,8 +198,7 @@ private:
         end(done);
     }
     void send_other() {
-        operation& fresh = begin(size());
-        ucp_request_param_t param = prepare(fresh);
+        auto [fresh, param] = begin(size());
         param.cb.send = sent;
         const unsigned choice = input_.byte();
         if (choice % 2 == 0) {
@@ -223,8 +221,7 @@ private:
             if (UCS_PTR_IS_PTR(data)) ucp_stream_data_release(ep_, data);
             return;
         }
-        operation& fresh = begin(size());
-        ucp_request_param_t param = prepare(fresh);
+        auto [fresh, param] = begin(size());
         param.cb.recv_stream = received_data;
         param.op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS | UCP_OP_ATTR_FIELD_DATATYPE;
         param.flags = choice % 2;
@@ -269,27 +266,29 @@ private:
 
     [[nodiscard]] ucp_worker_h handle() const { return ucp::capi::handle(*worker_); }
 
-    operation& begin(std::size_t size) {
+    // An operation that begins, and the parameters of its call.
+    struct beginning {
+        operation& fresh;
+        ucp_request_param_t param;
+    };
+    beginning begin(std::size_t size) {
         running_.emplace_back();
         operation& fresh = running_.back();
         fresh.home = &running_;
         ended_ = nullptr;
         fresh.self = std::prev(running_.end());
         fresh.memory.resize(size);
-        return fresh;
+        ucp_request_param_t param{};
+        param.op_attr_mask =
+            UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FLAG_NO_IMM_CMPL;
+        param.user_data = &fresh;
+        return {fresh, param};
     }
     static void end(operation& done) {
         ended_ = &done;
         done.home->erase(done.self);
     }
 
-    static ucp_request_param_t prepare(operation& fresh) {
-        ucp_request_param_t param{};
-        param.op_attr_mask =
-            UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FLAG_NO_IMM_CMPL;
-        param.user_data = &fresh;
-        return param;
-    }
     // The callback may have run during the call.
     static void started(operation& fresh, ucs_status_ptr_t result) {
         if (std::exchange(ended_, nullptr) == &fresh) return;
@@ -308,15 +307,11 @@ private:
     }
     static void received(void* request, ucs_status_t status, const ucp_tag_recv_info_t* info,
                          void* arg) {
-        auto& done = *static_cast<operation*>(arg);
-        require(status != UCS_OK || info->length <= done.memory.size());
-        ucp_request_free(request);
-        end(done);
+        received_data(request, status, status == UCS_OK ? info->length : 0, arg);
     }
 
     void send() {
-        operation& fresh = begin(size());
-        ucp_request_param_t param = prepare(fresh);
+        auto [fresh, param] = begin(size());
         param.cb.send = sent;
         const unsigned choice = input_.byte();
         const auto start = choice % 2 == 0 ? ucp_tag_send_nbx : ucp_tag_send_sync_nbx;
@@ -325,8 +320,7 @@ private:
     }
 
     void post_receive() {
-        operation& fresh = begin(size());
-        ucp_request_param_t param = prepare(fresh);
+        auto [fresh, param] = begin(size());
         param.cb.recv = received;
         const unsigned tag = input_.byte();
         started(fresh, ucp_tag_recv_nbx(handle(), fresh.memory.data(), fresh.memory.size(), tag % 4,
@@ -347,8 +341,7 @@ private:
             ucp_tag_probe_nb(handle(), choice % 4, choice / 4 % 2 == 0 ? ~0ULL : 0ULL,
                              choice / 8 % 2 == 0 ? 1 : 0, &info);
         if (found == nullptr || choice / 8 % 2 != 0) return;
-        operation& fresh = begin(std::min<std::size_t>(info.length, 5000));
-        ucp_request_param_t param = prepare(fresh);
+        auto [fresh, param] = begin(std::min<std::size_t>(info.length, 5000));
         param.cb.recv = received;
         started(fresh, ucp_tag_msg_recv_nbx(handle(), fresh.memory.data(), fresh.memory.size(),
                                             found, &param));
@@ -379,8 +372,7 @@ private:
         const unsigned choice = input_.byte();
         if (choice == 255) return require(ucp::fence(*worker_));
         const std::uint64_t address = 4096 + choice / 16 * 8;
-        operation& fresh = begin(std::max<std::size_t>(size(), 8));
-        ucp_request_param_t param = prepare(fresh);
+        auto [fresh, param] = begin(std::max<std::size_t>(size(), 8));
         param.cb.send = sent;
         void* const memory = fresh.memory.data();
         const std::size_t length = fresh.memory.size();

@@ -182,6 +182,12 @@ public:
         return connect(seen_errors, server_address);
     }
 
+    // Waits until the endpoint's error handler has received this status.
+    void await_error(const errors& seen_errors, ucs_status_t status) const {
+        REQUIRE(progress_until([&] { return seen_errors.calls == 1; }));
+        CHECK(seen_errors.status == status);
+    }
+
     ucp_conn_request_h await_request() {
         REQUIRE(progress_until([&] { return !requests.empty(); }));
         ucp_conn_request_h first = requests.front();
@@ -278,6 +284,14 @@ void check_serves(service& in) {
     good.close();
 }
 
+// Checks that the only line of the log is a client's failed connection.
+void check_failure_is_logged(const std::string& log, const char* reason) {
+    INFO(log);
+    CHECK(count(log, "\n") == 1);
+    CHECK(count(log, std::string("warn  the connection to ") + host() + ":") == 1);
+    CHECK(count(log, std::string(" failed: ") + reason) == 1);
+}
+
 // For cases that CTest runs separately. CTest recognizes this line as a skip.
 void skip(const char* reason) {
     std::printf("SKIP: %s\n", reason);
@@ -287,10 +301,6 @@ void skip(const char* reason) {
 // There are no clients if the transports reach only the worker itself.
 #define NEEDS_PEERS \
     if (only_self()) return
-
-}  // namespace
-
-namespace {
 
 // A client connects by the loopback address to a server that listens on `listen_ip`.
 void check_both_directions(const char* listen_ip, const char* loopback) {
@@ -303,8 +313,7 @@ void check_both_directions(const char* listen_ip, const char* loopback) {
     CHECK(both.client_errors.calls == 0);
     CHECK(both.server_errors.calls == 0);
     in.close(both.client);
-    REQUIRE(in.progress_until([&] { return both.server_errors.calls == 1; }));
-    CHECK(both.server_errors.status == UCS_ERR_CONNECTION_RESET);
+    in.await_error(both.server_errors, UCS_ERR_CONNECTION_RESET);
     in.close(both.server);
     CHECK(both.client_errors.calls == 0);
 }
@@ -582,8 +591,7 @@ TEST_CASE("a worker can be its own client", "[cm]") {
     in.exchange(client, in.server, 8, 1);
     in.exchange(server, in.server, 8, 2);
     in.close(client);
-    REQUIRE(in.progress_until([&] { return server_errors.calls == 1; }));
-    CHECK(server_errors.status == UCS_ERR_CONNECTION_RESET);
+    in.await_error(server_errors, UCS_ERR_CONNECTION_RESET);
     in.close(server);
     CHECK(client_errors.calls == 0);
 }
@@ -597,15 +605,10 @@ TEST_CASE("a client that the server rejects receives an error", "[cm]") {
     const auto send = ucp_tag_send_nbx(ep, &word, sizeof word, 1, &none);
     captured_output output;
     CHECK(ucp_listener_reject(in.listener, in.await_request()) == UCS_OK);
-    REQUIRE(in.progress_until([&] { return seen_errors.calls == 1; }));
-    CHECK(seen_errors.status == UCS_ERR_REJECTED);
+    in.await_error(seen_errors, UCS_ERR_REJECTED);
     CHECK(in.finish(send) == UCS_ERR_REJECTED);
     in.close(ep);
-    const std::string& log = output.text();
-    INFO(log);
-    CHECK(count(log, "\n") == 1);
-    CHECK(count(log, std::string("warn  the connection to ") + host() + ":") == 1);
-    CHECK(count(log, " failed: the server rejected the connection") == 1);
+    check_failure_is_logged(output.text(), "the server rejected the connection");
 }
 
 TEST_CASE("a client that finds no server receives an error through its handler", "[cm]") {
@@ -616,14 +619,9 @@ TEST_CASE("a client that finds no server receives an error through its handler",
     captured_output output;
     const ucp_ep_h ep = in.connect(seen_errors);
     CHECK(seen_errors.calls == 0);
-    REQUIRE(in.progress_until([&] { return seen_errors.calls == 1; }));
-    CHECK(seen_errors.status == UCS_ERR_CONNECTION_RESET);
+    in.await_error(seen_errors, UCS_ERR_CONNECTION_RESET);
     in.close(ep);
-    const std::string& log = output.text();
-    INFO(log);
-    CHECK(count(log, "\n") == 1);
-    CHECK(count(log, std::string("warn  the connection to ") + host() + ":") == 1);
-    CHECK(count(log, " failed: Connection refused") == 1);
+    check_failure_is_logged(output.text(), "Connection refused");
     const auto left = in.connect(seen_errors);
     CHECK(in.finish(ucp_ep_close_nbx(left, &none)) == UCS_OK);
 }
@@ -644,8 +642,7 @@ TEST_CASE("requests without a reply are refused when the listener or the worker 
     }
     SECTION("the worker") {
         in.end_server();
-        REQUIRE(in.progress_until([&] { return seen_errors.calls == 1; }));
-        CHECK(seen_errors.status == UCS_ERR_REJECTED);
+        in.await_error(seen_errors, UCS_ERR_REJECTED);
         in.close(ep);
     }
     SECTION("the worker, after it accepted") {
@@ -683,8 +680,7 @@ TEST_CASE("a client may give up at any time", "[cm]") {
         const ucp_ep_h ep = in.connect(client_errors);
         const ucp_ep_h server = in.accept(server_errors, in.await_request());
         in.close(ep, true);
-        REQUIRE(in.progress_until([&] { return server_errors.calls == 1; }));
-        CHECK(server_errors.status == UCS_ERR_CONNECTION_RESET);
+        in.await_error(server_errors, UCS_ERR_CONNECTION_RESET);
         in.close(server);
     }
     CHECK(client_errors.calls == 0);

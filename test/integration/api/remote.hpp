@@ -57,7 +57,8 @@ public:
 class remote_memory {
 public:
     remote_memory(const remote_world& in, std::size_t length, bool allocated, unsigned prot = 0)
-        : bytes_(allocated ? 0 : length),
+        : in_(in),
+          bytes_(allocated ? 0 : length),
           memory_(allocated ? std::make_unique<registered>(in.owner, length)
                             : std::make_unique<registered>(in.owner, bytes_.data(), length, prot)),
           packed_(in.owner, *memory_),
@@ -70,8 +71,18 @@ public:
     }
     [[nodiscard]] ucp_rkey_h key() const { return key_; }
     [[nodiscard]] const packed_rkey& packed() const { return packed_; }
+    // Waits for the end, and returns the status.
+    ucs_status_t put(const void* data, std::size_t count, std::size_t offset = 0,
+                     const params& options = none) const {
+        return in_.finish(ucp_put_nbx(in_.ep, data, count, address(offset), key(), &options));
+    }
+    ucs_status_t get(void* into, std::size_t count, std::size_t offset = 0,
+                     const params& options = none) const {
+        return in_.finish(ucp_get_nbx(in_.ep, into, count, address(offset), key(), &options));
+    }
 
 private:
+    const remote_world& in_;
     std::vector<std::byte> bytes_;
     std::unique_ptr<registered> memory_;
     packed_rkey packed_;

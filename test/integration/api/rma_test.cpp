@@ -34,8 +34,7 @@ TEST_CASE("put writes the given bytes and nothing else") {
         INFO(length);
         std::memset(remote.base(), 0x55, length + 2 * margin);
         const auto data = pattern(length, static_cast<unsigned>(length) + 1);
-        REQUIRE(in.finish(ucp_put_nbx(in.ep, data.data(), length, remote.address(margin),
-                                      remote.key(), &none)) == UCS_OK);
+        REQUIRE(remote.put(data.data(), length, margin) == UCS_OK);
         REQUIRE(in.flush() == UCS_OK);
         CHECK(holds(remote.base() + margin, data));
         const std::vector<std::byte> untouched(margin, std::byte{0x55});
@@ -53,8 +52,7 @@ TEST_CASE("get reads the remote bytes") {
         const auto data = pattern(length, static_cast<unsigned>(length) + 2);
         if (length > 0) std::memcpy(remote.base(), data.data(), length);
         std::vector<std::byte> got(length + 1, std::byte{0x55});
-        REQUIRE(in.finish(ucp_get_nbx(in.ep, got.data(), length, remote.address(), remote.key(),
-                                      &none)) == UCS_OK);
+        REQUIRE(remote.get(got.data(), length) == UCS_OK);
         CHECK(holds(got.data(), data));
         CHECK(got[length] == std::byte{0x55});
     }
@@ -68,14 +66,12 @@ TEST_CASE("put and get work with lists of pieces") {
         auto data = pattern(length, 3);
         const auto pieces = in_pieces(data);
         const params list = params().type(ucp_dt_make_iov());
-        REQUIRE(in.finish(ucp_put_nbx(in.ep, pieces.data(), pieces.size(), remote.address(),
-                                      remote.key(), &list)) == UCS_OK);
+        REQUIRE(remote.put(pieces.data(), pieces.size(), 0, list) == UCS_OK);
         REQUIRE(in.flush_worker() == UCS_OK);
         CHECK(holds(remote.base(), data));
         std::vector<std::byte> got(length);
         auto into = in_pieces(got);
-        REQUIRE(in.finish(ucp_get_nbx(in.ep, into.data(), into.size(), remote.address(),
-                                      remote.key(), &list)) == UCS_OK);
+        REQUIRE(remote.get(into.data(), into.size(), 0, list) == UCS_OK);
         CHECK(got == data);
     }
 }
@@ -85,8 +81,7 @@ TEST_CASE("the count is in elements of the datatype") {
     const remote_memory remote(in, 1000, GENERATE(false, true));
     const auto data = pattern(960, 4);
     const params words = params().type(ucp_dt_make_contig(24));
-    REQUIRE(in.finish(ucp_put_nbx(in.ep, data.data(), 40, remote.address(), remote.key(),
-                                  &words)) == UCS_OK);
+    REQUIRE(remote.put(data.data(), 40, 0, words) == UCS_OK);
     REQUIRE(in.flush() == UCS_OK);
     CHECK(holds(remote.base(), data));
 }
@@ -170,20 +165,15 @@ TEST_CASE("accesses outside of a key's memory, or without permission, are refuse
     CHECK(put(~std::uint64_t{0}, 8) == UCS_ERR_INVALID_ADDR);
     {
         captured_output log;
-        CHECK(in.finish(ucp_get_nbx(in.ep, bytes, 8, remote.address(993), remote.key(), &none)) ==
-              UCS_ERR_INVALID_ADDR);
+        CHECK(remote.get(bytes, 8, 993) == UCS_ERR_INVALID_ADDR);
     }
     const remote_memory readable(in, 1000, false, UCP_MEM_MAP_PROT_REMOTE_READ);
     const remote_memory writable(in, 1000, false, UCP_MEM_MAP_PROT_REMOTE_WRITE);
     captured_output log;
-    CHECK(in.finish(ucp_put_nbx(in.ep, bytes, 8, readable.address(), readable.key(), &none)) ==
-          UCS_ERR_REJECTED);
-    CHECK(in.finish(ucp_get_nbx(in.ep, bytes, 8, readable.address(), readable.key(), &none)) ==
-          UCS_OK);
-    CHECK(in.finish(ucp_get_nbx(in.ep, bytes, 8, writable.address(), writable.key(), &none)) ==
-          UCS_ERR_REJECTED);
-    CHECK(in.finish(ucp_put_nbx(in.ep, bytes, 8, writable.address(), writable.key(), &none)) ==
-          UCS_OK);
+    CHECK(readable.put(bytes, 8) == UCS_ERR_REJECTED);
+    CHECK(readable.get(bytes, 8) == UCS_OK);
+    CHECK(writable.get(bytes, 8) == UCS_ERR_REJECTED);
+    CHECK(writable.put(bytes, 8) == UCS_OK);
     CHECK(in.flush() == UCS_OK);
 }
 
@@ -211,8 +201,7 @@ TEST_CASE("a key with a wrong secret or length gives no access at the owner") {
                               forged) >= UCS_OK);
         CHECK(in.flush_worker() == UCS_ERR_INVALID_ADDR);
         // Valid operations still work.
-        CHECK(in.finish(ucp_put_nbx(in.ep, &number, 8, remote.address(8), remote.key(), &none)) ==
-              UCS_OK);
+        CHECK(remote.put(&number, 8, 8) == UCS_OK);
         CHECK(in.flush() == UCS_OK);
         CHECK(std::memcmp(remote.base() + 8, &number, 8) == 0);
         CHECK(remote.base()[0] == std::byte{0x11});
@@ -243,20 +232,16 @@ TEST_CASE("registrations and datatypes of operations are checked") {
     const registered own(in.context, bytes, sizeof bytes);
     params with_memh = params().flag(UCP_OP_ATTR_FIELD_MEMH);
     with_memh.memh = own;
-    CHECK(in.finish(ucp_put_nbx(in.ep, bytes, 64, remote.address(), remote.key(), &with_memh)) ==
-          UCS_OK);
-    CHECK(in.finish(ucp_get_nbx(in.ep, bytes, 64, remote.address(), remote.key(), &with_memh)) ==
-          UCS_OK);
+    CHECK(remote.put(bytes, 64, 0, with_memh) == UCS_OK);
+    CHECK(remote.get(bytes, 64, 0, with_memh) == UCS_OK);
     CHECK(in.flush() == UCS_OK);
     captured_output log;
-    CHECK(in.finish(ucp_put_nbx(in.ep, bytes + 1, 64, remote.address(), remote.key(),
-                                &with_memh)) == UCS_ERR_INVALID_PARAM);
+    CHECK(remote.put(bytes + 1, 64, 0, with_memh) == UCS_ERR_INVALID_PARAM);
     const ucp_generic_dt_ops_t no_functions{};
     ucp_datatype_t generic = 0;
     REQUIRE(ucp_dt_create_generic(&no_functions, nullptr, &generic) == UCS_OK);
     const params odd = params().type(generic);
-    CHECK(in.finish(ucp_put_nbx(in.ep, bytes, 1, remote.address(), remote.key(), &odd)) ==
-          UCS_ERR_UNSUPPORTED);
+    CHECK(remote.put(bytes, 1, 0, odd) == UCS_ERR_UNSUPPORTED);
     ucp_dt_destroy(generic);
 }
 
@@ -275,7 +260,7 @@ TEST_CASE("the first operation of an endpoint may be a put") {
     CHECK(in.finish(flush) == UCS_OK);
     CHECK(in.finish(put) == UCS_OK);
     CHECK(std::memcmp(remote.base(), &number, 8) == 0);
-    CHECK(in.finish(ucp_get_nbx(in.ep, &got, 8, remote.address(), remote.key(), &none)) == UCS_OK);
+    CHECK(remote.get(&got, 8) == UCS_OK);
     CHECK(got == number);
 }
 

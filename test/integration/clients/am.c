@@ -130,7 +130,5 @@ int main(void) {
     }
     answers(&from, &to, ep);
     ep_close(ep);
-    side_free(&from);
-    side_free(&to);
-    return client_end();
+    return sides_end(&from, &to);
 }

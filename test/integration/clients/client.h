@@ -82,6 +82,13 @@ static inline void side_free(const struct side* which) {
     ucp_cleanup(which->context);
 }
 
+/* Ends a program that has two sides; returns its exit status. */
+static inline int sides_end(const struct side* one, const struct side* other) {
+    side_free(one);
+    side_free(other);
+    return client_end();
+}
+
 static inline void progress(void) {
     for (unsigned i = 0; i < worker_count; ++i)
         ucp_worker_progress(workers[i]);

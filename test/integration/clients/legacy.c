@@ -222,7 +222,5 @@ int main(void) {
 
     OK(finish(ucp_ep_close_nb(ep, UCP_EP_CLOSE_MODE_FLUSH)));
     OK(finish(ucp_disconnect_nb(back)));
-    side_free(&from);
-    side_free(&to);
-    return client_end();
+    return sides_end(&from, &to);
 }

@@ -177,7 +177,5 @@ int main(void) {
     }
     ep_close(ep);
     ep_close(second);
-    side_free(&from);
-    side_free(&to);
-    return client_end();
+    return sides_end(&from, &to);
 }

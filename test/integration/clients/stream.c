@@ -125,7 +125,5 @@ int main(void) {
     }
     ep_close(ep_back);
     ep_close(back);
-    side_free(&one);
-    side_free(&two);
-    return client_end();
+    return sides_end(&one, &two);
 }

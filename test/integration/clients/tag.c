@@ -214,7 +214,5 @@ int main(void) {
     cancelled(&to);
     OK(finish(ucp_worker_flush_nbx(from.worker, &no_param)));
     ep_close(ep);
-    side_free(&from);
-    side_free(&to);
-    return client_end();
+    return sides_end(&from, &to);
 }

@@ -67,14 +67,17 @@ session::~session() {
         operation& each = operations_[i];
         if (each.request != nullptr) ucp_request_cancel(each.on, each.request);
     }
-    for (unsigned turn = 0; turn < last_turns && !look(); ++turn) {
-        ucp_worker_progress(left_);
-        ucp_worker_progress(right_);
-    }
+    for (unsigned turn = 0; turn < last_turns && !look(); ++turn)
+        progress();
     for (std::size_t i = first_running_; i < count_; ++i)
         ucp_request_free(operations_[i].request);
     ucp_worker_destroy(right_);
     ucp_worker_destroy(left_);
+}
+
+void session::progress() const {
+    ucp_worker_progress(left_);
+    ucp_worker_progress(right_);
 }
 
 ucp_ep_h session::make_ep(ucp_worker_h from, ucp_worker_h to) {
@@ -172,8 +175,7 @@ void session::until(Condition holds) {
             return;
         }
         if (turn % 4096 == 4095 && clock::now() > limit) return;
-        ucp_worker_progress(left_);
-        ucp_worker_progress(right_);
+        progress();
     }
 }
 
@@ -185,8 +187,7 @@ void session::settle() {
     const auto limit = clock::now() + longest;
     for (unsigned turn = 0; !look() && clock::now() < limit; ++turn) {
         if (turn > last_turns && !log_file::instance().empty()) return;
-        ucp_worker_progress(left_);
-        ucp_worker_progress(right_);
+        progress();
     }
 }
 
@@ -229,8 +230,7 @@ void session::send_then_probe(std::size_t length) {
 void session::send_unexpected(std::size_t length, unsigned times) {
     for (unsigned i = 0; i < times; ++i) {
         send(to_right_, length, false, flood_tag + i);
-        ucp_worker_progress(left_);
-        ucp_worker_progress(right_);
+        progress();
     }
 }
 

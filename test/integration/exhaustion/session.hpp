@@ -67,6 +67,7 @@ private:
     void until(Condition holds);
     void wait();
     void close(ucp_ep_h& which, unsigned flags);
+    void progress() const;
 
     ucp_worker_h left_ = nullptr;
     ucp_worker_h right_ = nullptr;

@@ -37,11 +37,7 @@ static void listen_for_clients(void) {
     params.sockaddr.addr = (const struct sockaddr*)&address;
     params.sockaddr.addrlen = sizeof(address);
     params.conn_handler.cb = came;
-    const ucs_status_t status = ucp_listener_create(worker, &params, &listener);
-    if (status != UCS_OK) {
-        say("error ucp_listener_create: %s", ucs_status_string(status));
-        return;
-    }
+    if (is_error("ucp_listener_create", ucp_listener_create(worker, &params, &listener))) return;
     ucp_listener_attr_t attr = {.field_mask = UCP_LISTENER_ATTR_FIELD_SOCKADDR};
     ucp_listener_query(listener, &attr);
     struct sockaddr_in where;
@@ -50,21 +46,14 @@ static void listen_for_clients(void) {
 }
 
 static void reach(unsigned id, unsigned port) {
-    struct endpoint* made = &endpoints[id % max_endpoints];
     const struct sockaddr_in address = at_port(port);
     ucp_ep_params_t params = {0};
-    params.field_mask = UCP_EP_PARAM_FIELD_SOCK_ADDR | UCP_EP_PARAM_FIELD_FLAGS |
-                        UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE | UCP_EP_PARAM_FIELD_ERR_HANDLER;
+    params.field_mask = UCP_EP_PARAM_FIELD_SOCK_ADDR | UCP_EP_PARAM_FIELD_FLAGS;
     params.flags = UCP_EP_PARAMS_FLAGS_CLIENT_SERVER;
     params.sockaddr.addr = (const struct sockaddr*)&address;
     params.sockaddr.addrlen = sizeof(address);
     params.err_mode = UCP_ERR_HANDLING_MODE_PEER;
-    params.err_handler.cb = failed;
-    params.err_handler.arg = made;
-    made->errors = 0;
-    const ucs_status_t status = ucp_ep_create(worker, &params, &made->handle);
-    made->exists = status == UCS_OK;
-    say(made->exists ? "ok" : "error %s", ucs_status_string(status));
+    make_endpoint(&endpoints[id % max_endpoints], &params);
 }
 
 bool on_clients(const char* word, const char* rest) {

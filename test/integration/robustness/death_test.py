@@ -22,8 +22,8 @@ ROLES = {
 }
 
 
-class Deaths(Case):
-    tls = None
+class Deaths:
+    """The cases of each class with a transport below."""
 
     def all_roles(self, mode):
         for role, (size, does) in ROLES.items():
@@ -133,26 +133,20 @@ class Deaths(Case):
         for peer in (survivor, bystander):
             self.assertEqual(peer.quit(), 0, peer.log())
 
-    def in_peer_mode(self):
+    def test_peer_mode(self):
         self.all_roles("peer")
 
-    def in_none_mode(self):
+    def test_none_mode(self):
         self.all_roles("none")
 
 
-class Posix(Deaths):
+class Posix(Deaths, Case):
     tls = "posix,self"
-    test_peer_mode = Deaths.in_peer_mode
-    test_none_mode = Deaths.in_none_mode
 
 
-class SharedMemory(Deaths):
+class SharedMemory(Deaths, Case):
     tls = "sm,self"
-    test_peer_mode = Deaths.in_peer_mode
-    test_none_mode = Deaths.in_none_mode
 
 
-class Tcp(Deaths):
+class Tcp(Deaths, Case):
     tls = "tcp,self"
-    test_peer_mode = Deaths.in_peer_mode
-    test_none_mode = Deaths.in_none_mode

@@ -220,10 +220,7 @@ static void take_keys(ucp_ep_h to, const char* text) {
         const ucs_status_t status = ucp_ep_rkey_unpack(to, packed, &peer_memory[i].key);
         free(packed);
         peer_memory[i].address = base[i];
-        if (status != UCS_OK) {
-            say("error ucp_ep_rkey_unpack: %s", ucs_status_string(status));
-            return;
-        }
+        if (is_error("ucp_ep_rkey_unpack", status)) return;
     }
     say("ok");
 }

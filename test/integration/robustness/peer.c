@@ -22,6 +22,11 @@ void say(const char* format, ...) {
     fflush(stdout);
 }
 
+bool is_error(const char* call, ucs_status_t status) {
+    if (status != UCS_OK) say("error %s: %s", call, ucs_status_string(status));
+    return status != UCS_OK;
+}
+
 double now(void) {
     struct timespec time;
     clock_gettime(CLOCK_MONOTONIC, &time);
@@ -68,16 +73,12 @@ static void init(void) {
     params.features = UCP_FEATURE_TAG | UCP_FEATURE_AM | UCP_FEATURE_RMA | UCP_FEATURE_AMO32 |
                       UCP_FEATURE_AMO64 | UCP_FEATURE_STREAM;
     ucs_status_t status = ucp_init(&params, NULL, &context);
-    if (status != UCS_OK) {
-        say("error ucp_init: %s", ucs_status_string(status));
-        return;
-    }
+    if (is_error("ucp_init", status)) return;
     const ucp_worker_params_t worker_params = {0};
     status = ucp_worker_create(context, &worker_params, &worker);
-    if (status != UCS_OK) {
+    if (is_error("ucp_worker_create", status)) {
         worker = NULL;
         ucp_cleanup(context);
-        say("error ucp_worker_create: %s", ucs_status_string(status));
         return;
     }
     say("ok");
@@ -86,11 +87,8 @@ static void init(void) {
 static void tell_address(void) {
     ucp_address_t* address;
     size_t length;
-    const ucs_status_t status = ucp_worker_get_address(worker, &address, &length);
-    if (status != UCS_OK) {
-        say("error %s", ucs_status_string(status));
+    if (is_error("ucp_worker_get_address", ucp_worker_get_address(worker, &address, &length)))
         return;
-    }
     printf("ok ");
     for (size_t i = 0; i < length; ++i)
         printf("%02x", ((const unsigned char*)address)[i]);
@@ -98,7 +96,7 @@ static void tell_address(void) {
     ucp_worker_release_address(worker, address);
 }
 
-void failed(void* argument, ucp_ep_h handle, ucs_status_t status) {
+static void failed(void* argument, ucp_ep_h handle, ucs_status_t status) {
     struct endpoint* which = argument;
     (void)handle;
     ++which->errors;
@@ -116,6 +114,16 @@ unsigned char* from_hex(const char* hex) {
     return bytes;
 }
 
+void make_endpoint(struct endpoint* made, ucp_ep_params_t* params) {
+    params->field_mask |= UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE | UCP_EP_PARAM_FIELD_ERR_HANDLER;
+    params->err_handler.cb = failed;
+    params->err_handler.arg = made;
+    made->errors = 0;
+    const ucs_status_t status = ucp_ep_create(worker, params, &made->handle);
+    made->exists = status == UCS_OK;
+    say(made->exists ? "ok" : "error %s", ucs_status_string(status));
+}
+
 static void connect_ep(char* rest) {
     unsigned id = 0;
     char mode[8] = "";
@@ -125,20 +133,13 @@ static void connect_ep(char* rest) {
         return;
     }
     unsigned char* address = from_hex(hex);
-    struct endpoint* made = &endpoints[id];
     ucp_ep_params_t params = {0};
-    params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
-                        UCP_EP_PARAM_FIELD_ERR_HANDLER;
+    params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS;
     params.address = (const ucp_address_t*)address;
     params.err_mode =
         strcmp(mode, "peer") == 0 ? UCP_ERR_HANDLING_MODE_PEER : UCP_ERR_HANDLING_MODE_NONE;
-    params.err_handler.cb = failed;
-    params.err_handler.arg = made;
-    made->errors = 0;
-    const ucs_status_t status = ucp_ep_create(worker, &params, &made->handle);
-    made->exists = status == UCS_OK;
+    make_endpoint(&endpoints[id], &params);
     free(address);
-    say(status == UCS_OK ? "ok" : "error %s", ucs_status_string(status));
 }
 
 /* Replies with the endpoint's transports and devices: "ok tcp/eth0 …". */
@@ -152,10 +153,7 @@ static void tell_lanes(const char* rest) {
     attr.transports.entry_size = sizeof(entries[0]);
     const ucs_status_t status =
         which->exists ? ucp_ep_query(which->handle, &attr) : UCS_ERR_NO_ELEM;
-    if (status != UCS_OK) {
-        say("error %s", ucs_status_string(status));
-        return;
-    }
+    if (is_error("ucp_ep_query", status)) return;
     printf("ok");
     for (unsigned i = 0; i < attr.transports.num_entries; ++i)
         printf(" %s/%s", entries[i].transport_name, entries[i].device_name);

@@ -49,8 +49,10 @@ void say(const char* format, ...) __attribute__((format(printf, 1, 2)));
 bool step(void); /* progresses once; true if something happened */
 double now(void);
 unsigned char* from_hex(const char* hex);
-void failed(void* argument, ucp_ep_h handle,
-            ucs_status_t status); /* counts the error in the endpoint */
+/* Replies with the error, if there is one; returns whether there is. */
+bool is_error(const char* call, ucs_status_t status);
+/* Makes an endpoint that counts its errors, and replies. */
+void make_endpoint(struct endpoint* made, ucp_ep_params_t* params);
 
 /* messages.c */
 struct channel* find_channel(const char* name);

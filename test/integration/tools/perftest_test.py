@@ -292,7 +292,15 @@ class Runs(unittest.TestCase):
             self.assertRegex(done.stdout, rf"(?m)^  -{letter}[ ,]")
 
 
-class Mistakes(unittest.TestCase):
+class Failures(unittest.TestCase):
+    def fails(self, reason, *arguments, env=None):
+        done = run(PERFTEST, *arguments, env=env)
+        self.assertEqual(done.returncode, 1, done)
+        self.assertIn(reason, done.stderr)
+        return done
+
+
+class Mistakes(Failures):
     """Wrong command lines exit at once with one line that states the problem."""
 
     def refused(self, *arguments):
@@ -329,10 +337,8 @@ class Mistakes(unittest.TestCase):
 
     def test_peer_that_a_transport_does_not_reach(self):
         with Server() as server:
-            done = run(PERFTEST, "127.0.0.1", "-p", server.port, "-t", "am_lat", "-x", "self",
+            self.fails("does not reach the peer", "127.0.0.1", "-p", server.port, "-t", "am_lat", "-x", "self",
                        "-d", "memory")
-            self.assertEqual(done.returncode, 1, done)
-            self.assertIn("does not reach the peer", done.stderr)
             self.assertEqual(server.finish()[0], 1)
 
     def test_wrong_combinations(self):
@@ -354,16 +360,13 @@ class Mistakes(unittest.TestCase):
         for options in (["-t", "tag_bw", "-V", "-O", "65536", "-s", "1g"], ["-t", "ucp_put_bw", "-s", "1023g"],
                         ["-t", "put_bw", "-x", "self", "-d", "memory", "-s", "1023g"]):
             with self.subTest(options=options):
-                done = run(PERFTEST, "-l", *options, env={"UCX_LOG_LEVEL": "fatal"})
-                self.assertEqual(done.returncode, 1, done)
-                self.assertIn("more than an eighth of the memory", done.stderr)
+                self.fails("more than an eighth of the memory", "-l", *options, env={"UCX_LOG_LEVEL": "fatal"})
 
     def test_wrong_setting_ends_the_client_before_the_head(self):
         with Server() as server:
-            done = run(PERFTEST, "127.0.0.1", "-p", server.port, "-t", "tag_lat",
-                       env={"UCX_RNDV_THRESH": "soon"})
-            self.assertEqual((done.returncode, done.stdout), (1, ""), done)
-            self.assertIn("UCX_RNDV_THRESH", done.stderr)
+            done = self.fails("UCX_RNDV_THRESH", "127.0.0.1", "-p", server.port, "-t", "tag_lat",
+                              env={"UCX_RNDV_THRESH": "soon"})
+            self.assertEqual(done.stdout, "", done)
             status, _, err = server.finish()
             self.assertEqual((status, err.count("\n")), (1, 1), err)
 
@@ -377,7 +380,7 @@ KEY = {"UCX_JOB_KEY": "a key of the job, long enough"}
 OPENING = b"HWSO\2\1\0\0" + bytes(16)  # of a client without a job key
 
 
-class LostPeers(unittest.TestCase):
+class LostPeers(Failures):
     """If one side fails, the other one ends soon and reports that."""
 
     ENDLESS = ("-n", "1000000000")
@@ -412,15 +415,11 @@ class LostPeers(unittest.TestCase):
                     self.assertIn("ucx_perftest: ", self.survivor(signal.SIGKILL, victim, *options))
 
     def test_no_server(self):
-        done = run(PERFTEST, "127.0.0.1", "-p", str(free_port()), "-t", "tag_lat")
-        self.assertEqual(done.returncode, 1)
-        self.assertIn("cannot connect to 127.0.0.1", done.stderr)
+        self.fails("cannot connect to 127.0.0.1", "127.0.0.1", "-p", str(free_port()), "-t", "tag_lat")
 
     def test_port_in_use(self):
         with Server() as server:
-            done = run(PERFTEST, "-p", server.port)
-            self.assertEqual(done.returncode, 1)
-            self.assertIn(f"port {server.port}", done.stderr)
+            self.fails(f"port {server.port}", "-p", server.port)
 
     def test_stopped_peer_ends_the_other_side(self):
         """The peer of a stopped process ends, and names the missing data. No keepalive wakes it while it sleeps."""
@@ -460,9 +459,7 @@ class LostPeers(unittest.TestCase):
         for server_env, client_env, said in ((KEY, other, "its job key is another one"), (KEY, {}, "it has a job key and this process has none"),
                                    ({}, KEY, "it has no job key and this process has one")):
             with self.subTest(server_env=server_env, client_env=client_env), Server(env=server_env) as server:
-                done = run(PERFTEST, "127.0.0.1", "-p", server.port, "-t", "tag_lat", env=client_env)
-                self.assertEqual(done.returncode, 1)
-                self.assertIn(said, done.stderr)
+                self.fails(said, "127.0.0.1", "-p", server.port, "-t", "tag_lat", env=client_env)
                 # A client with the key is served.
                 self.assertEqual(self.served(server, server_env).count("no connection with the client"), 1)
 
