@@ -266,12 +266,8 @@ private:
 
     [[nodiscard]] ucp_worker_h handle() const { return ucp::capi::handle(*worker_); }
 
-    // An operation that begins, and the parameters of its call.
-    struct beginning {
-        operation& fresh;
-        ucp_request_param_t param;
-    };
-    beginning begin(std::size_t size) {
+    // Returns an operation that begins, and the parameters of its call.
+    std::pair<operation&, ucp_request_param_t> begin(std::size_t size) {
         running_.emplace_back();
         operation& fresh = running_.back();
         fresh.home = &running_;

@@ -128,13 +128,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     while (size > 2) {
         const std::size_t length = std::min<std::size_t>(data[0], size - 2);
         const std::uint64_t time = data[1] * std::uint64_t{200};
-        // Memory of exactly that size, so that a sanitizer detects each read beyond it.
-        std::vector<std::byte> exact(length);
-        std::transform(data + 2, data + 2 + length, exact.begin(),
-                       [](std::uint8_t byte) { return std::byte{byte}; });
+        const fuzz::exact_copy exact(std::as_bytes(std::span(data + 2, length)));
         data += 2 + length;
         size -= 2 + length;
-        if (const auto found = wire::parse(exact)) {
+        if (const auto found = wire::parse(exact.bytes())) {
             static_cast<void>(wire::hello::parse(found->body));
             out.receive(*found);
             if (found->head.type == wire::kind::data) in.receive(*found);

@@ -153,7 +153,6 @@ private:
         std::vector<std::byte> memory;
         std::list<operation>::iterator self;
         std::size_t received = 0;
-        bool honest = false;
     };
 
     void progress() {
@@ -177,17 +176,16 @@ private:
         }
     }
 
-    operation& begin(std::list<operation>& in, std::size_t length) {
-        in.push_back({this, std::vector<std::byte>(length), {}, 0, false});
-        in.back().self = std::prev(in.end());
-        return in.back();
-    }
-    static ucp_request_param_t param_of(operation& started) {
+    // Returns an operation that begins, and the parameters of its call.
+    std::pair<operation&, ucp_request_param_t> begin(std::list<operation>& in, std::size_t length) {
+        in.push_back({this, std::vector<std::byte>(length), {}});
+        operation& fresh = in.back();
+        fresh.self = std::prev(in.end());
         ucp_request_param_t param{};
         param.op_attr_mask =
             UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FLAG_NO_IMM_CMPL;
-        param.user_data = &started;
-        return param;
+        param.user_data = &fresh;
+        return {fresh, param};
     }
 
     // --- the honest peer ---
@@ -196,12 +194,11 @@ private:
             const std::size_t length =
                 sizeof(honest_header) +
                 random_() % (sent_ % 3 == 0 ? longest_message - sizeof(honest_header) : 500);
-            operation& fresh = begin(honest_operations_, length);
+            auto [fresh, param] = begin(honest_operations_, length);
             const honest_header header{secret_, sent_, length};
             std::memcpy(fresh.memory.data(), &header, sizeof header);
             for (std::size_t index = sizeof header; index < length; ++index)
                 fresh.memory[index] = pattern(sent_, index);
-            ucp_request_param_t param = param_of(fresh);
             param.cb.send = [](void* request, ucs_status_t status, void* arg) {
                 auto& done = *static_cast<operation*>(arg);
                 must(status == UCS_OK, "a send of the honest peer failed");
@@ -238,8 +235,7 @@ private:
 
     // --- the victim's receives, from any peer ---
     void receive() {
-        operation& fresh = begin(receives_, longest_message);
-        ucp_request_param_t param = param_of(fresh);
+        auto [fresh, param] = begin(receives_, longest_message);
         param.cb.recv = [](void* request, ucs_status_t status, const ucp_tag_recv_info_t* info,
                            void* arg) {
             auto& done = *static_cast<operation*>(arg);
@@ -274,8 +270,7 @@ private:
             return UCS_OK;
         }
         if (length > (std::size_t{1} << 20)) return UCS_OK;
-        operation& fresh = self.begin(self.running_, length);
-        ucp_request_param_t receive = param_of(fresh);
+        auto [fresh, receive] = self.begin(self.running_, length);
         receive.cb.recv_am = [](void* request, ucs_status_t, std::size_t, void* ended) {
             finish(request, ended);
         };
@@ -297,8 +292,7 @@ private:
     }
     void talk_to(const introduction& peer) {
         static constexpr std::size_t sizes[] = {8, 3000, 100000};
-        operation& fresh = begin(running_, sizes[random_() % 3]);
-        ucp_request_param_t param = param_of(fresh);
+        auto [fresh, param] = begin(running_, sizes[random_() % 3]);
         param.cb.send = [](void* request, ucs_status_t, void* arg) { finish(request, arg); };
         void* const data = fresh.memory.data();
         const std::size_t length = fresh.memory.size();

@@ -9,7 +9,7 @@ import socket
 import struct
 import unittest
 
-from harness import Case, Peer, connect, init
+from harness import Case, Peer, connect, init, started
 from impostor import Impostor
 from sockets import abstract_names, tcp_ports
 
@@ -72,8 +72,7 @@ class Neighbours(Case):
     """Another user connects to the sockets of a running worker."""
 
     def test_names_of_a_living_worker(self):
-        with Peer("posix,self", as_user(VICTIM)) as one, Peer("posix,self", as_user(VICTIM)) as other:
-            init(one, other)
+        with started("posix,self", as_user(VICTIM)) as (one, other):
             name = abstract_names(one.pid, "hawser-posix-")[0]
             child = os.fork()
             if child == 0:
@@ -94,8 +93,7 @@ class Neighbours(Case):
     def test_descriptors_that_are_closed_slowly(self):
         """Closing a TCP socket with a long linger time blocks. The worker must not be the process that closes it
         last."""
-        with Peer("posix,self", as_user(VICTIM)) as one, Peer("posix,self", as_user(VICTIM)) as other:
-            init(one, other)
+        with started("posix,self", as_user(VICTIM)) as (one, other):
             with Trap(STRANGER, abstract_names(one.pid, "hawser-posix-")[0]):
                 one.ok("progress 0.2")
                 self.assertEqual(len(one.lines("it belongs to user")), 1, one.log())

@@ -3,7 +3,7 @@
 import resource
 import signal
 
-from harness import Case
+from harness import Case, Peer
 
 MOST_LINES = 40  # limit for one process in a short run; more lines would fill a disk in a long one
 TRANSPORTS = ("sm,self", "tcp,self", "all")
@@ -104,6 +104,12 @@ class PoorCase(Case):
         self.assertTrue(self.begin(one) and self.begin(other))
         self.assertTrue(self.connect(one, other) and self.talk(one, other), one.log() + other.log())
         self.end(one, other)
+
+    def pairs_are_well(self, transports, wrap, other_wrap, **settings):
+        """The same for a pair of each kind of transport."""
+        for tls in transports:
+            with self.subTest(tls=tls), Peer(tls, wrap, **settings) as one, Peer(tls, other_wrap, **settings) as other:
+                self.all_well(one, other)
 
     def gets_through(self, peer, partner, channel):
         """Returns True if all messages of the channel arrive. Otherwise one side must have logged a reason."""

@@ -8,19 +8,12 @@ import stat
 import subprocess
 import tempfile
 
-from harness import PEER, Peer, both_ways
+from harness import PEER, Peer, both_ways, need_private_mounts
 from poor import PoorCase
 
 PAUSE = float(os.environ.get("POOR_MACHINE_PAUSE", "1.5"))  # seconds
 GROUPS = pathlib.Path("/sys/fs/cgroup")
 NOBODY = 65534
-
-
-def private_mounts(case):
-    try:
-        subprocess.run(["unshare", "-m", "true"], check=True, capture_output=True)
-    except (OSError, subprocess.CalledProcessError) as why:
-        case.skipTest(f"no private mounts here: {why}")
 
 
 class FullDisk(PoorCase):
@@ -35,7 +28,7 @@ class FullDisk(PoorCase):
                 'exec "$0" "$@"')
 
     def test_cache_of_measured_costs(self):
-        private_mounts(self)
+        need_private_mounts(self)
         with tempfile.TemporaryDirectory() as folder, \
                 Peer("all", self.wrap(folder), XDG_CACHE_HOME=folder) as peer:
             peer.init()
@@ -44,7 +37,7 @@ class FullDisk(PoorCase):
 
     def test_log_file(self):
         """Log lines go to the standard error instead."""
-        private_mounts(self)
+        need_private_mounts(self)
         with tempfile.TemporaryDirectory() as folder, \
                 Peer("all", self.wrap(folder), UCX_LOG_FILE=f"{folder}/log", UCX_TLSS="1",
                      XDG_CACHE_HOME=folder) as peer:
@@ -53,7 +46,7 @@ class FullDisk(PoorCase):
             self.assertEqual(len(peer.lines("UCX_TLSS")), 1, peer.log())
 
     def test_messages_need_no_disk(self):
-        private_mounts(self)
+        need_private_mounts(self)
         with tempfile.TemporaryDirectory() as folder:
             wrap = self.wrap(folder)
             for tls in ("sm,self", "tcp,self"):
@@ -139,9 +132,7 @@ class Rights(PoorCase):
         if os.geteuid() != 0:
             self.skipTest("only root has capabilities to lose")
         wrap = ("setpriv", "--bounding-set=-all", "--inh-caps=-all", "--no-new-privs", "--")
-        for tls in ("all", "sm,self", "tcp,self"):
-            with self.subTest(tls=tls), Peer(tls, wrap) as one, Peer(tls, wrap) as other:
-                self.all_well(one, other)
+        self.pairs_are_well(("all", "sm,self", "tcp,self"), wrap, wrap)
 
     def test_as_a_user_without_a_home(self):
         if os.geteuid() != 0:
@@ -149,10 +140,7 @@ class Rights(PoorCase):
         wrap = ("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "--no-new-privs", "--")
         if subprocess.run([*wrap, "test", "-x", PEER], check=False).returncode != 0:
             self.skipTest(f"user {NOBODY} cannot run the programs in this folder")
-        for tls in ("all", "sm,self", "tcp,self"):
-            with self.subTest(tls=tls), Peer(tls, wrap, HOME="/nonexistent") as one, \
-                    Peer(tls, wrap, HOME="/nonexistent") as other:
-                self.all_well(one, other)
+        self.pairs_are_well(("all", "sm,self", "tcp,self"), wrap, wrap, HOME="/nonexistent")
 
 
 class ControlGroup(PoorCase):
@@ -172,16 +160,12 @@ class ControlGroup(PoorCase):
     def test_number_of_tasks(self):
         """No thread can be created."""
         wrap = self.limited("pids", "pids.max", "pids.max", 1)
-        for tls in ("sm,self", "tcp,self"):
-            with self.subTest(tls=tls), Peer(tls, wrap) as poor, Peer(tls) as other:
-                self.all_well(poor, other)
+        self.pairs_are_well(("sm,self", "tcp,self"), wrap, ())
 
     def test_memory(self):
         """Just enough memory: the kernel reclaims pages and kills nothing."""
         wrap = self.limited("memory", "memory.max", "memory.limit_in_bytes", 64 << 20)
-        for tls in ("sm,self", "tcp,self"):
-            with self.subTest(tls=tls), Peer(tls, wrap) as poor, Peer(tls) as other:
-                self.all_well(poor, other)
+        self.pairs_are_well(("sm,self", "tcp,self"), wrap, ())
 
 
 class Stopped(PoorCase):

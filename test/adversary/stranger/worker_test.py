@@ -4,7 +4,7 @@ import random
 import socket
 import struct
 
-from harness import Case, Peer, connect, init
+from harness import Case, Peer, connect, started
 from limits import allow_descriptors, memory, seeds
 from sockets import tcp_ports
 from strangers import Stranger
@@ -44,8 +44,7 @@ class Attacked(Case):
 class InventedIds(Attacked):
     def test_three_thousand_are_not_kept_and_a_peer_gets_through(self):
         allow_descriptors(self, 3300)
-        with Peer("tcp,self") as one, Peer("tcp,self") as other:
-            init(one, other)
+        with started("tcp,self") as (one, other):
             port = next(point for point in tcp_ports(one.pid) if point[0] == "127.0.0.1")[1]
             # The id of the interface is in its address and is not secret.
             number_of_one = self.id_of(one, port)
@@ -83,8 +82,8 @@ class Transport(Attacked):
     def test_a_pair_talks_meanwhile(self):
         for seed in seeds():
             for key in ({}, {"UCX_JOB_KEY": KEY}):
-                with self.subTest(seed=seed, key=key), Peer("tcp,self", **key) as one, Peer("tcp,self", **key) as other:
-                    self.attacked(seed, one.init(), other.init())
+                with self.subTest(seed=seed, key=key), started("tcp,self", **key) as (one, other):
+                    self.attacked(seed, one, other)
 
     def attacked(self, seed, one, other):
         connect(one, other)
@@ -107,11 +106,7 @@ class Listener(Attacked):
 
     def reached(self, server, client, port):
         """The client connects, and both exchange messages."""
-        client.ok(f"reach 0 {port}")
-        server.ok("recv in 1 5000 4 20")
-        client.ok("send out 0 1 5000 4 20")
-        self.settled(client.wait("out"), 20)
-        self.settled(server.wait("in"), 20)
+        self.client_talks(client, server, port)
         self.assertEqual((client.errors(0), client.lines()), (0, []))
 
     def crowded(self, said, key, size=3000, most=MOST):
@@ -119,8 +114,7 @@ class Listener(Attacked):
         allow_descriptors(self, 3300)
         # The strangers have no deadline of their own that would end them.
         settings = {**key, "UCX_CM_TIMEOUT": "600s"}
-        with Peer("tcp,self", **settings) as server, Peer("tcp,self", **settings) as client:
-            init(server, client)
+        with started("tcp,self", **settings) as (server, client):
             port = int(server.ok("listen"))
             before = self.rest_of(server)
             crowd = []

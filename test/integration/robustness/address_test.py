@@ -4,7 +4,7 @@ import itertools
 import random
 import struct
 
-from harness import TRANSPORTS, Case, Peer, connect, init
+from harness import TRANSPORTS, Case, Peer, connect, init, started
 
 # A shortened worker address of OpenUCX 1.13 with one tcp interface: version 0 in the low nibble, its flags, its random
 # uid, then devices. Any format other than Hawser's serves the test.
@@ -57,8 +57,7 @@ class Addresses(Case):
             self.exchange(peer, 0, other, 0, 10)
 
     def test_padding_is_tolerated(self):
-        with Peer("tcp,self") as peer, Peer("tcp,self") as other:
-            init(peer, other)
+        with started("tcp,self") as (peer, other):
             other.address += "00" * 500
             connect(peer, other)
             self.exchange(peer, 0, other, 0, 10)
@@ -84,11 +83,7 @@ class Addresses(Case):
                 self.exchange(peer, 0, other, 0, 10)
                 for number in range(1, 31):
                     peer.ask(f"close {number} force 5")
-                for each in (peer, other):
-                    each.ok("close 0 force 5")
-                    each.ok("destroy")
-                self.assertEqual(peer.descriptors(), before)
-                self.assertEqual((peer.quit(), other.quit()), (0, 0))
+                self.leave(peer, other, before=before)
 
     def test_good_address_after_a_wrong_one(self):
         """A wrong address of a worker must not damage endpoints with its correct address."""
@@ -97,8 +92,7 @@ class Addresses(Case):
         key = range(18, 42, 2)
         place = range(42, 64)
         for tls, damage in itertools.product(("posix,self", "sm,self"), (key, place)):
-            with self.subTest(tls=tls, damage=damage), Peer(tls) as peer, Peer(tls) as other:
-                init(peer, other)
+            with self.subTest(tls=tls, damage=damage), started(tls) as (peer, other):
                 good = bytes.fromhex(other.address)
                 for offset in damage:
                     damaged = bytearray(good)

@@ -3,7 +3,7 @@
 import resource
 import socket
 
-from harness import Case, Peer, connect, init
+from harness import Case, connect, started
 from sockets import tcp_ports
 
 CROWD = 10000
@@ -38,23 +38,12 @@ class Crowds(Case):
             one.close()
 
     def test_listener(self):
-        with Peer("tcp,self", UCX_CM_TIMEOUT="60s") as server, \
-                Peer("tcp,self", UCX_CM_TIMEOUT="60s") as client:
-            init(server, client)
+        with started("tcp,self", UCX_CM_TIMEOUT="60s") as (server, client):
             port = int(server.ok("listen"))
-
-            def meet():
-                client.ok(f"reach 0 {port}")
-                server.ok("recv in 1 5000 4 20")
-                client.ok("send out 0 1 5000 4 20")
-                self.settled(client.wait("out"), 20)
-                self.settled(server.wait("in"), 20)
-
-            self.served_meanwhile(server, ("127.0.0.1", port), meet)
+            self.served_meanwhile(server, ("127.0.0.1", port), lambda: self.client_talks(client, server, port))
 
     def test_transport(self):
-        with Peer("tcp,self") as server, Peer("tcp,self") as client:
-            init(server, client)
+        with started("tcp,self") as (server, client):
             points = tcp_ports(server.pid)
 
             def meet():
@@ -68,8 +57,7 @@ class Crowds(Case):
 class Unanswered(Case):
     def test_client_waits_and_hears_when_the_server_dies(self):
         for tls in ("posix,self", "tcp,self"):
-            with self.subTest(tls=tls), Peer(tls) as server, Peer(tls) as client:
-                init(server, client)
+            with self.subTest(tls=tls), started(tls) as (server, client):
                 before = client.descriptors()
                 server.ok("unanswered")
                 client.ok(f"reach 0 {server.ok('listen')}")

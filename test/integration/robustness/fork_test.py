@@ -17,10 +17,5 @@ class Forks(Case):
                     for _ in range(5):
                         parent.ok(f"fork {manner}")
                     self.all_came(800, parent, other)
-                    for peer in (parent, other):
-                        peer.ok("close 0 force 10")
-                        peer.ok("destroy")
-                    self.assertEqual(parent.descriptors(), before)
-                    for peer in (parent, other):
-                        self.assertEqual(peer.log(), "")
-                        self.assertEqual(peer.quit(), 0)
+                    self.leave(parent, other, before=before)
+                    self.assertEqual((parent.log(), other.log()), ("", ""))

@@ -1,5 +1,6 @@
 """Processes under test, always with a time limit, and functions that several suites share."""
 
+import contextlib
 import os
 import re
 import select
@@ -132,6 +133,23 @@ def init(*peers):
         peer.init()
 
 
+@contextlib.contextmanager
+def started(tls, wrap=(), count=2, **settings):
+    """Peers of one kind, each with a context and a worker."""
+    with contextlib.ExitStack() as ends:
+        peers = [ends.enter_context(Peer(tls, wrap, **settings)) for _ in range(count)]
+        init(*peers)
+        yield peers
+
+
+def need_private_mounts(case):
+    """Skips the test, with the reason, if a process cannot have mounts of its own."""
+    try:
+        subprocess.run(["unshare", "-m", "true"], check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError) as why:
+        case.skipTest(f"no private mounts here: {why}")
+
+
 def connect(one, other, mode="peer"):
     """Makes endpoint 0 of each of two processes, which leads to the other one."""
     one.connect(0, other, mode)
@@ -172,11 +190,13 @@ class Case(unittest.TestCase):
             self.settled(peer.wait("out"), count)
             self.assertEqual(peer.errors(0), 0)
 
-    def leave(self, *peers):
-        """Ends the peers, each of which has endpoint 0."""
+    def leave(self, *peers, before=None):
+        """Ends the peers, each of which has endpoint 0. The first one must then have its earlier descriptors again."""
         for peer in peers:
             peer.ok("close 0 force 10")
             peer.ok("destroy")
+        if before is not None:
+            self.assertEqual(peers[0].descriptors(), before)
         for peer in peers:
             self.assertEqual(peer.quit(), 0, peer.log())
 
@@ -190,6 +210,14 @@ class Case(unittest.TestCase):
         for peer in (one, other):
             self.settled(peer.wait(f"{name}s"), count)
             self.settled(peer.wait(f"{name}r"), count)
+
+    def client_talks(self, client, server, port):
+        """Makes an endpoint of the client to a listener's port, and sends messages to the server."""
+        client.ok(f"reach 0 {port}")
+        server.ok("recv in 1 5000 4 20")
+        client.ok("send out 0 1 5000 4 20")
+        self.settled(client.wait("out"), 20)
+        self.settled(server.wait("in"), 20)
 
     def exchange_sizes(self, one, other, *sizes):
         """Messages of each size between two processes, whose endpoints 0 must notice no error."""

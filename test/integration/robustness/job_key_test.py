@@ -6,7 +6,7 @@ import socket
 import tempfile
 import threading
 
-from harness import Case, Peer, connect, init
+from harness import Case, Peer, connect, init, started
 
 KEY = "0123456789abcdef0123456789abcdef"
 OTHER = "fedcba9876543210fedcba9876543210"
@@ -168,8 +168,7 @@ class Encryption(Pairs):
     def between(self, settings, during):
         """Two processes that communicate through a proxy."""
         settings = {**settings, "UCX_NET_DEVICES": "lo", "UCX_TCP_AF_PRIO": "inet"}
-        with Peer("tcp,self", **settings) as one, Peer("tcp,self", **settings) as other:
-            init(one, other)
+        with started("tcp,self", **settings) as (one, other):
             point = self.port_of(other)
             with Proxy(("127.0.0.1", point)) as proxy:
                 one.ok(f"redirect {point} {proxy.port}")
@@ -191,8 +190,8 @@ class Encryption(Pairs):
         return ports[0]
 
     def test_both_encrypt(self):
-        with Peer("tcp,self", **ENCRYPTED) as one, Peer("tcp,self", **ENCRYPTED) as other:
-            self.talk(one.init(), other.init())
+        with started("tcp,self", **ENCRYPTED) as (one, other):
+            self.talk(one, other)
             self.leave(one, other)
 
     def test_one_side_encrypts(self):

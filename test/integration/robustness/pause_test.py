@@ -2,7 +2,7 @@
 
 import signal
 
-from harness import TRANSPORTS, Case, Peer, both_ways, connect, init
+from harness import TRANSPORTS, Case, both_ways, connect, started
 
 PAUSE = 1.0  # seconds; long enough for queues to fill
 SIZES = ((8, 3000), (5000, 2000), (300000, 60))
@@ -10,8 +10,7 @@ SIZES = ((8, 3000), (5000, 2000), (300000, 60))
 
 class Pauses(Case):
     def stop_and_go(self, tls, size, count, connected):
-        with Peer(tls) as awake, Peer(tls) as sleeper:
-            init(awake, sleeper)
+        with started(tls) as (awake, sleeper):
             connect(awake, sleeper)
             if connected:
                 self.exchange(awake, 0, sleeper, 0, 10, count=1)

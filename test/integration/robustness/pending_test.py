@@ -3,7 +3,7 @@ left."""
 
 import time
 
-from harness import LIMIT, Case, Peer, init
+from harness import LIMIT, Case, Peer, started
 
 BYSTANDER, FIRST_VICTIM, ROUNDS = 0, 1, 3
 # Operations that cannot end without the peer, on any transport.
@@ -86,8 +86,7 @@ class Killed(PendingCase):
         self.kill_rounds("tcp,self")
 
     def kill_rounds(self, tls):
-        with Peer(tls) as survivor, Peer(tls) as bystander:
-            init(survivor, bystander)
+        with started(tls) as (survivor, bystander):
             survivor.connect(BYSTANDER, bystander)
             bystander.connect(0, survivor)
             self.exchange(survivor, BYSTANDER, bystander, 0, 2)

@@ -1,8 +1,6 @@
 """Exhausted descriptors, address space and /dev/shm: the program works, or a status and a log line give the reason."""
 
-import subprocess
-
-from harness import PEER, TRANSPORTS, Case, Peer, connect, init
+from harness import PEER, TRANSPORTS, Case, Peer, connect, init, need_private_mounts, started
 
 
 class Descriptors(Case):
@@ -56,8 +54,7 @@ class Descriptors(Case):
             self.limited(tls, 0)
 
     def test_peers_that_must_wait_are_one_warning_and_let_in_later(self):
-        with Peer("posix,self") as host, Peer("posix,self") as one, Peer("posix,self") as other:
-            init(host, one, other)
+        with started("posix,self", count=3) as (host, one, other):
             host.leave_descriptors(0)
             for tag, peer in enumerate((one, other), 1):
                 host.ok(f"recv in{tag} {tag} 8 1 1")
@@ -117,17 +114,13 @@ class Memory(Case):
                             return
 
     def test_full_dev_shm(self):
-        try:
-            subprocess.run(["unshare", "-m", "true"], check=True, capture_output=True)
-        except (OSError, subprocess.CalledProcessError) as why:
-            self.skipTest(f"no private mounts here: {why}")
+        need_private_mounts(self)
         # Both processes see the same tiny /dev/shm, which is full before they start.
         script = ("mount -t tmpfs -o size=16k none /dev/shm && "
                   "(head -c 100000 /dev/zero > /dev/shm/full 2>/dev/null; true) && exec " + PEER)
         wrap = ("unshare", "-m", "sh", "-c", script)
         for tls in ("posix,self", "sm,self"):
-            with self.subTest(tls=tls), Peer(tls, wrap) as one, Peer(tls, wrap) as other:
-                init(one, other)
+            with self.subTest(tls=tls), started(tls, wrap) as (one, other):
                 connect(one, other)
                 self.exchange_sizes(one, other, 8, 100000, 4 << 20)
                 self.assertEqual(one.log() + other.log(), "")

@@ -25,11 +25,7 @@ class Strangers(Case):
                 self.assertGreaterEqual(len(one.lines()), 1)
             self.assertLessEqual(len(one.lines()), visits if complains else 0, one.log())
             self.assertEqual(other.log(), "")
-            for peer in (one, other):
-                peer.ok("close 0 force 10")
-                peer.ok("destroy")
-            self.assertEqual(one.descriptors(), before)
-            self.assertEqual((one.quit(), other.quit()), (0, 0))
+            self.leave(one, other, before=before)
 
     def test_tcp_port(self):
         def attack(peer):

@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 import time
 
-from harness import LIMIT, Case, Peer, both_ways, connect, environment, init, run
+from harness import LIMIT, Case, Peer, both_ways, connect, environment, run, started
 from sockets import abstract_names
 
 VFS = os.environ["VFS_PROGRAM"]
@@ -124,8 +124,8 @@ class Mounted(Case):
     def stop(self, key=None):
         return run(VFS, "stop", UCX_VFS_SOCK_PATH=key or self.key)
 
-    def peer(self, tls="posix,cma,self", **settings):
-        return Peer(tls, UCX_VFS_SOCK_PATH=self.key, **settings)
+    def peers(self, count, tls="posix,cma,self", **settings):
+        return started(tls, count=count, UCX_VFS_SOCK_PATH=self.key, **settings)
 
     def place(self, peer, daemon):
         """Waits for the folder of a peer; returns it."""
@@ -159,9 +159,7 @@ class Mounted(Case):
 class Reading(Mounted):
     def test_all_files_of_busy_processes(self):
         for tls in ("posix,cma,self", "tcp,self"):
-            with self.subTest(tls=tls), self.daemon() as daemon, \
-                    self.peer(tls) as one, self.peer(tls) as other:
-                init(one, other)
+            with self.subTest(tls=tls), self.daemon() as daemon, self.peers(2, tls) as (one, other):
                 self.endless_traffic(one, other)
                 tops = [self.place(peer, daemon) for peer in (one, other)]
                 for top in tops:
@@ -204,8 +202,7 @@ class Reading(Mounted):
             self.assertIn(text(f"{ep}/{part}"), page)
 
     def test_level_of_messages_can_be_changed(self):
-        with self.daemon() as daemon, self.peer() as one:
-            one.init()
+        with self.daemon() as daemon, self.peers(1) as (one,):
             level = self.place(one, daemon) + "/ucs/global_opts/log_level"
             self.assertEqual(text(level), "warn\n")
             one.connect(0, one)
@@ -229,8 +226,7 @@ class Reading(Mounted):
                 open(os.path.dirname(level) + "/new", "w", encoding="utf-8").close()
 
     def test_worker_that_is_not_progressed(self):
-        with self.daemon() as daemon, self.peer() as one:
-            one.init()
+        with self.daemon() as daemon, self.peers(1) as (one,):
             worker = self.worker(self.place(one, daemon))
             self.assertEqual(text(f"{worker}/num_all_eps"), "0\n")
             self.assertNotIn("does not answer", text(f"{worker}/owner"))
@@ -246,8 +242,7 @@ class Reading(Mounted):
             self.assertNotIn("does not answer", text(f"{worker}/owner"))
 
     def test_messages_that_nobody_wants(self):
-        with self.daemon() as daemon, self.peer() as one, self.peer() as other:
-            init(one, other)
+        with self.daemon() as daemon, self.peers(2) as (one, other):
             one.connect(0, other)
             one.ok("send out 0 5 700 4 10")
             self.settled(one.wait("out"), 10)
@@ -258,8 +253,7 @@ class Reading(Mounted):
 
 class Ending(Mounted):
     def test_process_is_killed(self):
-        with self.daemon() as daemon, self.peer() as one, self.peer() as other:
-            init(one, other)
+        with self.daemon() as daemon, self.peers(2) as (one, other):
             self.endless_traffic(one, other)
             tops = [self.place(peer, daemon) for peer in (one, other)]
             one.process.kill()
@@ -271,8 +265,7 @@ class Ending(Mounted):
 
     def test_child_that_outlives_its_parent(self):
         """The child has inherited the connection and the descriptor of the mount."""
-        with self.daemon() as daemon, self.peer() as one:
-            one.init()
+        with self.daemon() as daemon, self.peers(1) as (one,):
             self.place(one, daemon)
             child = int(one.ok("fork stay").split()[0])
             one.process.kill()
@@ -282,7 +275,7 @@ class Ending(Mounted):
             os.kill(child, signal.SIGKILL)
 
     def test_worker_is_destroyed_and_made_again(self):
-        with self.daemon() as daemon, self.peer() as one:
+        with self.daemon() as daemon, Peer("posix,cma,self", UCX_VFS_SOCK_PATH=self.key) as one:
             before = one.descriptors()
             for _ in range(3):
                 daemon.forget()
@@ -296,8 +289,7 @@ class Ending(Mounted):
             self.assertEqual(one.log(), "")
 
     def test_daemon_is_stopped_and_started_again(self):
-        with self.peer() as one, self.peer() as other:
-            init(one, other)
+        with self.peers(2) as (one, other):
             self.endless_traffic(one, other)
             threads = f"/proc/{one.pid}/task"
             alone = len(os.listdir(threads))
@@ -317,8 +309,7 @@ class Ending(Mounted):
                 self.assertEqual(peer.log(), "")
 
     def test_daemon_is_killed(self):
-        with self.peer() as one:
-            one.init()
+        with self.peers(1) as (one,):
             with self.daemon() as daemon:
                 top = self.place(one, daemon)
                 daemon.process.kill()
@@ -331,8 +322,7 @@ class Ending(Mounted):
 
     def test_daemon_in_the_background(self):
         key = {"UCX_VFS_SOCK_PATH": self.key}
-        with self.peer() as one:
-            one.init()
+        with self.peers(1) as (one,):
             done = run(VFS, "-d", self.folder, "start", **key)
             self.addCleanup(self.stop)
             self.assertEqual((done.returncode, done.stderr), (0, ""))
@@ -354,14 +344,12 @@ class Ending(Mounted):
 class Mistakes(Mounted):
     def test_process_that_does_not_want_it(self):
         for wanted in ("y", "n"):
-            with self.peer(UCX_VFS_ENABLE=wanted) as one:
-                one.init()
+            with self.peers(1, UCX_VFS_ENABLE=wanted) as (one,):
                 listening = abstract_names(one.pid, "hawser-vfs-")
                 self.assertEqual(len(listening), 1 if wanted == "y" else 0)
 
     def test_module_that_is_missing(self):
-        with self.daemon() as daemon, self.peer(UCX_MODULE_DIR="/nowhere") as one:
-            one.init()
+        with self.daemon() as daemon, self.peers(1, UCX_MODULE_DIR="/nowhere") as (one,):
             said = daemon.hear(f"{one.pid}: cannot be shown: ")
             self.assertIn("/nowhere/fuse.so", said)
             self.assertEqual(mounts(self.folder), [])
