@@ -102,8 +102,7 @@ class Neighbours(Case):
 
     def test_closing_while_such_a_descriptor_waits(self):
         for prefix in ("hawser-vfs-", "hawser-posix-"):
-            with Peer("posix,self", as_user(VICTIM)) as one:
-                one.init()
+            with started("posix,self", as_user(VICTIM), count=1) as (one,):
                 one.ok("idle")
                 with Trap(STRANGER, abstract_names(one.pid, prefix)[0]):
                     one.ok("destroy")

@@ -8,7 +8,7 @@ import stat
 import subprocess
 import tempfile
 
-from harness import PEER, Peer, both_ways, need_private_mounts
+from harness import PEER, Peer, both_ways, need_private_mounts, started
 from poor import PoorCase
 
 PAUSE = float(os.environ.get("POOR_MACHINE_PAUSE", "1.5"))  # seconds
@@ -30,8 +30,7 @@ class FullDisk(PoorCase):
     def test_cache_of_measured_costs(self):
         need_private_mounts(self)
         with tempfile.TemporaryDirectory() as folder, \
-                Peer("all", self.wrap(folder), XDG_CACHE_HOME=folder) as peer:
-            peer.init()
+                started("all", self.wrap(folder), XDG_CACHE_HOME=folder, count=1) as (peer,):
             self.end(peer)
             self.assertEqual(peer.log(), "")
 
@@ -98,16 +97,15 @@ class FilesInTheWay(PoorCase):
     def test_log_file(self):
         with tempfile.TemporaryDirectory() as folder:
             for kind, reason in self.kinds(pathlib.Path(folder, "log")):
-                with self.subTest(kind=kind), Peer("all", UCX_LOG_FILE=f"{folder}/log", UCX_TLSS="1") as peer:
-                    peer.init()
+                with self.subTest(kind=kind), \
+                        started("all", UCX_LOG_FILE=f"{folder}/log", UCX_TLSS="1", count=1) as (peer,):
                     self.assertEqual(len(peer.lines(reason)), 1, peer.log())
                     self.assertEqual(len(peer.lines("UCX_TLSS")), 1, peer.log())
                     self.end(peer)
 
     def test_cache_of_measured_costs(self):
         with tempfile.TemporaryDirectory() as folder:
-            with Peer("all", XDG_CACHE_HOME=folder) as peer:
-                peer.init()
+            with started("all", XDG_CACHE_HOME=folder, count=1) as (peer,):
                 self.end(peer)
             [name] = os.listdir(f"{folder}/hawser")
             path = pathlib.Path(folder, "hawser", name)
@@ -120,8 +118,7 @@ class FilesInTheWay(PoorCase):
         with tempfile.TemporaryDirectory() as folder:
             pathlib.Path(folder, "ucx.conf").write_text("TLS=nonsense\n")
             os.chmod(folder, 0o777)
-            with Peer("all", UCX_CONFIG_DIR=folder) as peer:
-                peer.init()
+            with started("all", UCX_CONFIG_DIR=folder, count=1) as (peer,):
                 self.assertEqual(len(peer.lines("others can write to its folder")), 1, peer.log())
                 self.end(peer)
 

@@ -146,8 +146,7 @@ class Listener(Attacked):
         request = b"HWCM" + struct.pack("<HBBII", 1, 1, 0, 300, 0) + random.randbytes(300)
         for seed in seeds():
             for key in ({}, {"UCX_JOB_KEY": KEY}):
-                with self.subTest(seed=seed, key=key), Peer("tcp,self", **key) as server:
-                    server.init()
+                with self.subTest(seed=seed, key=key), started("tcp,self", **key, count=1) as (server,):
                     port = int(server.ok("listen"))
                     before = self.rest_of(server)
                     recordings = [request, self.HELLO + random.randbytes(16), b"HWSO\2\1\0\0" + bytes(16)]

@@ -1,85 +1,13 @@
 // Tests streams whose elements have a generic datatype, which callbacks of the program pack and
 // unpack.
-#include <algorithm>
-
+#include "test/integration/api/inverting_type.hpp"
 #include "test/integration/api/streams.hpp"
 
 using namespace api;
 
 namespace {
 
-// A generic datatype: elements of 7 bytes at a stride of 11 bytes. Packing removes the gaps and
-// inverts every bit.
-class sparse {
-public:
-    static constexpr std::size_t width = 7;
-    static constexpr std::size_t stride = 11;
-
-    std::size_t pack_limit = ~std::size_t{0};  // most bytes of one pack call
-    std::size_t fails_from = ~std::size_t{0};  // unpack fails beyond this packed offset
-    int opened = 0;
-    int finished = 0;
-    ucp_datatype_t type = 0;
-
-    sparse() {
-        ucp_generic_dt_ops_t ops{};
-        ops.start_pack = [](void* self, const void* buffer, std::size_t count) {
-            return start(self, const_cast<void*>(buffer), count);
-        };
-        ops.start_unpack = start;
-        ops.packed_size = [](void* state) { return operation_of(state).count * width; };
-        ops.pack = [](void* state, std::size_t offset, void* into, std::size_t limit) {
-            const std::size_t length = std::min({limit, operation_of(state).datatype->pack_limit,
-                                                 operation_of(state).count * width - offset});
-            for (std::size_t i = 0; i < length; ++i)
-                static_cast<std::byte*>(into)[i] = ~operation_of(state).byte_at(offset + i);
-            return length;
-        };
-        ops.unpack = [](void* state, std::size_t offset, const void* from, std::size_t length) {
-            if (offset + length > operation_of(state).datatype->fails_from) return UCS_ERR_IO_ERROR;
-            for (std::size_t i = 0; i < length; ++i)
-                operation_of(state).byte_at(offset + i) = ~static_cast<const std::byte*>(from)[i];
-            return UCS_OK;
-        };
-        ops.finish = [](void* state) {
-            ++operation_of(state).datatype->finished;
-            delete &operation_of(state);
-        };
-        REQUIRE(ucp_dt_create_generic(&ops, this, &type) == UCS_OK);
-    }
-    ~sparse() { ucp_dt_destroy(type); }
-    sparse(const sparse&) = delete;
-    sparse& operator=(const sparse&) = delete;
-
-    // Memory for `count` elements, filled with one byte.
-    static std::vector<std::byte> memory(std::size_t count, std::byte all) {
-        return std::vector<std::byte>(count * stride, all);
-    }
-    // Memory whose elements pack to these bytes. All other bytes, also the rest of an incomplete
-    // last element, are `between`.
-    static std::vector<std::byte> holding(const std::vector<std::byte>& packed, std::byte between) {
-        auto made = memory((packed.size() + width - 1) / width, between);
-        for (std::size_t i = 0; i < packed.size(); ++i)
-            made[offset_of(i)] = ~packed[i];
-        return made;
-    }
-
-private:
-    struct operation {
-        sparse* datatype;
-        std::byte* base;
-        std::size_t count;
-        std::byte& byte_at(std::size_t packed) const { return base[offset_of(packed)]; }
-    };
-    static std::size_t offset_of(std::size_t packed) {
-        return packed / width * stride + packed % width;
-    }
-    static operation& operation_of(void* state) { return *static_cast<operation*>(state); }
-    static void* start(void* self, void* buffer, std::size_t count) {
-        ++static_cast<sparse*>(self)->opened;
-        return new operation{static_cast<sparse*>(self), static_cast<std::byte*>(buffer), count};
-    }
-};
+using sparse = inverting_type<7, 11>;
 
 ucs_status_ptr_t write(const pair& in, const sparse& datatype,
                        const std::vector<std::byte>& memory) {

@@ -2,7 +2,7 @@
 #include <catch2/catch.hpp>
 #include <cstring>
 
-#include "test/integration/api/world.hpp"
+#include "test/integration/api/inverting_type.hpp"
 
 using namespace api;
 
@@ -10,55 +10,7 @@ namespace {
 
 enum class shape { contig, iov, generic };
 
-// A generic datatype whose packed form is the memory with every bit inverted. Counts the open
-// operations.
-struct inverting {
-    int open = 0;
-    ucs_status_t unpack_status = UCS_OK;
-    ucp_datatype_t type = 0;
-
-    struct run {
-        inverting* owner;
-        std::byte* data;
-        std::size_t length;
-    };
-    inverting() {
-        ucp_generic_dt_ops_t ops{};
-        ops.start_pack = [](void* context, const void* buffer, std::size_t count) -> void* {
-            return start(context, const_cast<void*>(buffer), count);
-        };
-        ops.start_unpack = start;
-        ops.packed_size = [](void* state) { return static_cast<run*>(state)->length; };
-        ops.pack = [](void* state, std::size_t offset, void* into, std::size_t capacity) {
-            const run& self = *static_cast<run*>(state);
-            const std::size_t part = std::min(capacity, self.length - offset);
-            for (std::size_t i = 0; i < part; ++i)
-                static_cast<std::byte*>(into)[i] = ~self.data[offset + i];
-            return part;
-        };
-        ops.unpack = [](void* state, std::size_t offset, const void* from, std::size_t length) {
-            const run& self = *static_cast<run*>(state);
-            if (self.owner->unpack_status != UCS_OK) return self.owner->unpack_status;
-            if (offset + length > self.length) return UCS_ERR_OUT_OF_RANGE;
-            for (std::size_t i = 0; i < length; ++i)
-                self.data[offset + i] = ~static_cast<const std::byte*>(from)[i];
-            return UCS_OK;
-        };
-        ops.finish = [](void* state) {
-            --static_cast<run*>(state)->owner->open;
-            delete static_cast<run*>(state);
-        };
-        REQUIRE(ucp_dt_create_generic(&ops, this, &type) == UCS_OK);
-    }
-    ~inverting() { ucp_dt_destroy(type); }
-    inverting(const inverting&) = delete;
-    inverting& operator=(const inverting&) = delete;
-    static void* start(void* context, void* buffer, std::size_t count) {
-        auto* owner = static_cast<inverting*>(context);
-        ++owner->open;
-        return new run{owner, static_cast<std::byte*>(buffer), count};
-    }
-};
+using inverting = inverting_type<1>;
 
 // Memory of a message, in one of the shapes.
 struct message {
@@ -129,7 +81,7 @@ void transfer(const world& in, inverting& generic, shape from, shape to, transfe
     REQUIRE(got.calls == 1);
     REQUIRE(sent.calls == 1);
     REQUIRE(got.status == wanted);
-    REQUIRE(generic.open == 0);
+    REQUIRE(generic.opened == generic.finished);
     if (mode.truncated) return;
     REQUIRE(got.info.length == length);
     const bool inverted = (from == shape::generic) != (to == shape::generic);
@@ -208,7 +160,7 @@ TEST_CASE("an error of the unpack function is the status of the receive") {
     CAPTURE(length, expected);
     const world in;
     inverting generic;
-    generic.unpack_status = UCS_ERR_IO_ERROR;
+    generic.fails_from = 0;
     std::vector<std::byte> data(length), into(length);
     const params options = params().type(generic.type).flag(UCP_OP_ATTR_FLAG_NO_IMM_CMPL);
     ucs_status_ptr_t receiving = nullptr;
@@ -222,7 +174,7 @@ TEST_CASE("an error of the unpack function is the status of the receive") {
     }
     CHECK(in.finish(receiving) == UCS_ERR_IO_ERROR);
     CHECK(in.finish(sending) == UCS_OK);
-    CHECK(generic.open == 0);
+    CHECK(generic.opened == generic.finished);
 }
 
 TEST_CASE("elements of any size make a contiguous message") {
@@ -248,7 +200,7 @@ TEST_CASE("ucp_dt_query returns the packed size of every datatype") {
     attr.buffer = memory;
     CHECK(ucp_dt_query(generic.type, &attr) == UCS_OK);
     CHECK(attr.packed_size == 7);
-    CHECK(generic.open == 0);
+    CHECK(generic.opened == generic.finished);
     const ucp_dt_iov_t pieces[] = {{memory, 3}, {memory, 4}};
     attr.buffer = pieces;
     attr.count = 2;

@@ -1,6 +1,6 @@
 """The network between two hosts is cut, or one host restarts, while operations of every family are in flight."""
 
-from harness import Peer, connect, init
+from harness import Peer, connect, init, started
 from namespaces import Namespace, await_carrier, join, skip_without_namespaces
 from pending_test import PendingCase, holdings
 
@@ -38,8 +38,7 @@ class Cuts(PendingCase):
                 self.leave(one, beside)
 
     def successor(self, right, one, settings):
-        with Peer("tcp,self", right.inside, **settings) as fresh:
-            fresh.init()
+        with started("tcp,self", right.inside, **settings, count=1) as (fresh,):
             one.connect(VICTIM + 1, fresh)
             fresh.connect(0, one)
             self.exchange(one, VICTIM + 1, fresh, 0, 10)

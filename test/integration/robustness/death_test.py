@@ -5,7 +5,7 @@ A seed determines the moments. A failure prints it; ROBUSTNESS_SEED replays it, 
 import os
 import random
 
-from harness import LIMIT, Case, Peer, init
+from harness import LIMIT, Case, Peer, init, started
 
 FIRST = int(os.environ.get("ROBUSTNESS_SEED", "1"))
 ROUNDS = int(os.environ.get("ROBUSTNESS_ROUNDS", "3"))
@@ -109,8 +109,7 @@ class Deaths:
 
     def succeeded(self, survivor, mode):
         survivor.ok(f"close {VICTIM} force 10")
-        with Peer(self.tls) as successor:
-            successor.init()
+        with started(self.tls, count=1) as (successor,):
             survivor.connect(SUCCESSOR, successor, mode)
             successor.connect(0, survivor, mode)
             for tag, size in ((20, 8), (30, 100000)):

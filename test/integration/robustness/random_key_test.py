@@ -6,7 +6,7 @@ import subprocess
 import tempfile
 import time
 
-from harness import LIMIT, Case, Peer, environment
+from harness import LIMIT, Case, environment, started
 
 PERF = os.environ["COLLECTIVES_PROGRAM"]
 RANKS = 2
@@ -75,8 +75,7 @@ class Jobs(Case):
 
     def refused(self, job, told, **settings):
         """A process with the address of rank 0 is refused."""
-        with Peer("tcp,self", UCX_NET_DEVICES="lo", **settings) as stranger:
-            stranger.init()
+        with started("tcp,self", UCX_NET_DEVICES="lo", **settings, count=1) as (stranger,):
             stranger.ok(f"ep 0 peer {job.address()}")
             stranger.ok("send out 0 1 8 1 1")
             counts = stranger.wait("out")
@@ -100,8 +99,7 @@ class Jobs(Case):
     def test_without_the_option_a_process_with_the_address_is_let_in(self):
         with tempfile.TemporaryDirectory() as folder:
             with Job(folder, "a", "-n", "10000000", UCG_RANDOM_JOB_KEY="n") as job:
-                with Peer("tcp,self", UCX_NET_DEVICES="lo") as stranger:
-                    stranger.init()
+                with started("tcp,self", UCX_NET_DEVICES="lo", count=1) as (stranger,):
                     stranger.ok(f"ep 0 peer {job.address()}")
                     stranger.ok("send out 0 1 8 1 1")
                     self.assertEqual(stranger.wait("out").failed, 0)

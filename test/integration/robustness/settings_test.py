@@ -3,7 +3,7 @@
 import os
 import tempfile
 
-from harness import INFO, LOG_LINE, PERFTEST, Case, Peer, run
+from harness import INFO, LOG_LINE, PERFTEST, Case, Peer, run, started
 
 
 class Values(Case):
@@ -111,8 +111,7 @@ class Names(Case):
         for wrong, right in (("UCX_RNDV_TRESH", "UCX_RNDV_THRESH"), ("UCX_TLSS", "UCX_TLS"),
                              ("UCX_LOG_LEVLE", "UCX_LOG_LEVEL"),
                              ("UCX_NETDEVICES", "UCX_NET_DEVICES")):
-            with self.subTest(wrong=wrong), Peer("all", **{wrong: "1"}) as peer:
-                peer.init()
+            with self.subTest(wrong=wrong), started("all", **{wrong: "1"}, count=1) as (peer,):
                 lines = peer.lines(wrong)
                 self.assertEqual(len(lines), 1, peer.log())
                 self.assertIn(" warn ", lines[0])
@@ -120,8 +119,7 @@ class Names(Case):
                 peer.ok("destroy")
 
     def test_warning_can_be_switched_off(self):
-        with Peer("all", UCX_TLSS="1", UCX_WARN_UNUSED_ENV_VARS="n") as peer:
-            peer.init()
+        with started("all", UCX_TLSS="1", UCX_WARN_UNUSED_ENV_VARS="n", count=1) as (peer,):
             self.assertEqual(peer.log(), "")
 
     def test_transport_that_does_not_exist(self):
@@ -139,8 +137,7 @@ class Names(Case):
         with Peer("tcp", UCX_NET_DEVICES="moon0") as peer:
             self.assertEqual(peer.ask("init"), "error ucp_init: No such device")
             self.assertGreaterEqual(len(peer.lines("moon0")), 1, peer.log())
-        with Peer("tcp,self", UCX_NET_DEVICES="moon0,lo") as peer:
-            peer.init()
+        with started("tcp,self", UCX_NET_DEVICES="moon0,lo", count=1) as (peer,):
             self.assertEqual(len(peer.lines("moon0")), 1, peer.log())
 
 
@@ -182,8 +179,7 @@ class Files(Case):
     def test_unreadable_file_is_one_warning(self):
         with tempfile.TemporaryDirectory() as folder:
             os.mkdir(os.path.join(folder, "ucx.conf"))  # even root cannot read a folder as a file
-            with Peer("all", UCX_CONFIG_DIR=folder) as peer:
-                peer.init()
+            with started("all", UCX_CONFIG_DIR=folder, count=1) as (peer,):
                 self.assertEqual(len(peer.lines("ucx.conf")), 1, peer.log())
         if os.geteuid() != 0:
             answer, lines = self.with_file(b"TLS=all\n", 0)
@@ -191,26 +187,22 @@ class Files(Case):
 
     def test_folder_that_does_not_exist_is_one_warning(self):
         for folder in ("/no/such/folder", "/etc/passwd"):
-            with self.subTest(folder=folder), Peer("all", UCX_CONFIG_DIR=folder) as peer:
-                peer.init()
+            with self.subTest(folder=folder), started("all", UCX_CONFIG_DIR=folder, count=1) as (peer,):
                 self.assertEqual(len(peer.lines()), 1, peer.log())
                 self.assertRegex(peer.log(), f' warn +UCX_CONFIG_DIR="{folder}": ')
-        with tempfile.TemporaryDirectory() as folder, Peer("all", UCX_CONFIG_DIR=folder) as peer:
-            peer.init()
+        with tempfile.TemporaryDirectory() as folder, started("all", UCX_CONFIG_DIR=folder, count=1) as (peer,):
             self.assertEqual(peer.log(), "")  # the file need not exist
 
     def test_log_file_that_cannot_be_written(self):
         for path in ("/no/such/folder/log", "/"):
-            with self.subTest(path=path), Peer("all", UCX_LOG_FILE=path, UCX_TLSS="1") as peer:
-                peer.init()
+            with self.subTest(path=path), started("all", UCX_LOG_FILE=path, UCX_TLSS="1", count=1) as (peer,):
                 peer.ok("destroy")
                 self.assertEqual(peer.quit(), 0)
                 self.assertEqual(len(peer.lines(f'"{path}"')), 1, peer.log())
                 self.assertEqual(len(peer.lines("UCX_TLSS")), 1, peer.log())
 
     def test_log_file_that_is_full(self):
-        with Peer("all", UCX_LOG_FILE="/dev/full", UCX_TLSS="1") as peer:
-            peer.init()
+        with started("all", UCX_LOG_FILE="/dev/full", UCX_TLSS="1", count=1) as (peer,):
             peer.ok("destroy")
             self.assertEqual(peer.quit(), 0)
             self.assertEqual(len(peer.lines("UCX_TLSS")), 1, peer.log())
