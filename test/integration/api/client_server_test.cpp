@@ -181,6 +181,11 @@ public:
     [[nodiscard]] ucp_ep_h connect(errors& seen_errors) const {
         return connect(seen_errors, server_address);
     }
+    // For cases that do not check the errors of the endpoint.
+    [[nodiscard]] ucp_ep_h connect() { return connect(unchecked_errors); }
+    [[nodiscard]] ucp_ep_h accept(ucp_conn_request_h request) {
+        return accept(unchecked_errors, request);
+    }
 
     // Waits until the endpoint's error handler has received this status.
     void await_error(const errors& seen_errors, ucs_status_t status) const {
@@ -232,6 +237,7 @@ public:
     ucp_listener_h listener = nullptr;
     address server_address;
     std::deque<ucp_conn_request_h> requests;
+    errors unchecked_errors;
 
 private:
     ucp_worker_h make_client(const world_options& options) const {
@@ -381,8 +387,7 @@ TEST_CASE(
     "[cm]") {
     NEEDS_PEERS;
     service in;
-    errors seen_errors;
-    const ucp_ep_h ep = in.connect(seen_errors);
+    const ucp_ep_h ep = in.connect();
     const std::size_t lengths[] = {0, 8, 300, 20'000, 300'000, 2'000'000};
     std::vector<std::vector<std::byte>> data, into;
     std::vector<ucs_status_ptr_t> sends;
@@ -390,8 +395,7 @@ TEST_CASE(
         data.push_back(pattern(length, 3));
     for (const auto& each : data)
         sends.push_back(ucp_tag_send_nbx(ep, each.data(), each.size(), 7, &none));
-    errors server_errors;
-    const ucp_ep_h other = in.accept(server_errors, in.await_request());
+    const ucp_ep_h other = in.accept(in.await_request());
     for (const auto& each : data) {
         into.emplace_back(each.size());
         const auto receive =
@@ -497,8 +501,7 @@ TEST_CASE("a server may accept on another worker, or through the older handler",
         params.accept_handler = {
             [](ucp_ep_h made, void* arg) { *static_cast<ucp_ep_h*>(arg) = made; }, &server};
         in.listen(params);
-        errors seen_errors;
-        const ucp_ep_h client = in.connect(seen_errors);
+        const ucp_ep_h client = in.connect();
         in.exchange(client, in.server, 8, 3);
         REQUIRE(server != nullptr);
         in.exchange(server, in.client, 8, 4);
@@ -634,8 +637,7 @@ TEST_CASE("requests without a reply are refused when the listener or the worker 
     const ucp_conn_request_h request = in.await_request();
     SECTION("the listener: requests that the program has remain valid") {
         in.stop_listening();
-        errors server_errors;
-        const ucp_ep_h server = in.accept(server_errors, request);
+        const ucp_ep_h server = in.accept(request);
         in.exchange(ep, in.server, 8, 1);
         in.close(ep);
         in.close(server);
@@ -646,8 +648,7 @@ TEST_CASE("requests without a reply are refused when the listener or the worker 
         in.close(ep);
     }
     SECTION("the worker, after it accepted") {
-        errors server_errors;
-        static_cast<void>(in.accept(server_errors, request));
+        static_cast<void>(in.accept(request));
         in.end_server();
         REQUIRE(in.progress_until([&] { return seen_errors.calls == 1; }));
         CHECK((seen_errors.status == UCS_ERR_CONNECTION_RESET ||
@@ -833,8 +834,7 @@ TEST_CASE("a server that ran out of descriptors serves clients when descriptors 
     NEEDS_PEERS;
     service in;
     const captured_output quiet;
-    errors seen_errors;
-    const ucp_ep_h ep = in.connect(seen_errors);
+    const ucp_ep_h ep = in.connect();
     rlimit before{};
     REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
     const int next = ::dup(0);
@@ -845,8 +845,7 @@ TEST_CASE("a server that ran out of descriptors serves clients when descriptors 
     in.progress_often(10'000);
     CHECK(in.requests.empty());
     REQUIRE(::setrlimit(RLIMIT_NOFILE, &before) == 0);
-    errors server_errors;
-    const ucp_ep_h server = in.accept(server_errors, in.await_request());
+    const ucp_ep_h server = in.accept(in.await_request());
     in.exchange(ep, in.server, 8, 1);
     in.close(ep);
     in.close(server);

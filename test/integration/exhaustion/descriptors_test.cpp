@@ -64,6 +64,17 @@ void check_outcome(std::size_t refused) {
     CHECK(lines() <= most_lines);
 }
 
+// Creates objects, some of which the library must refuse by returning null.
+template<class Create>
+auto create_too_many(const Create& create) {
+    std::vector<decltype(create())> all;
+    for (int i = 0; i < times; ++i) {
+        if (auto made = create()) all.push_back(std::move(made));
+    }
+    check_outcome(times - all.size());
+    return all;
+}
+
 }  // namespace
 
 TEST_CASE("allocated memory takes no descriptor of the reserve and goes on without",
@@ -91,16 +102,7 @@ TEST_CASE("workers are refused before the reserve, and can be made again afterwa
           "[descriptors]") {
     const owned_context context = make_context();
     const test::descriptor_limit few(limit);
-    std::size_t refused = 0;
-    std::vector<owned_worker> all;
-    for (int i = 0; i < times; ++i) {
-        if (owned_worker made = make_worker(context))
-            all.push_back(std::move(made));
-        else
-            ++refused;
-    }
-    check_outcome(refused);
-    all.clear();
+    create_too_many([&] { return make_worker(context); });  // and destroys them
     CHECK(make_worker(context) != nullptr);
 }
 
@@ -109,22 +111,17 @@ TEST_CASE("listeners are refused before the reserve", "[descriptors]") {
     const owned_worker worker = make_worker(context);
     REQUIRE(worker != nullptr);
     const test::descriptor_limit few(limit);
-    std::size_t refused = 0;
-    std::vector<ucp_listener_h> all;
     const sockaddr_in any = loopback(0);
-    for (int i = 0; i < times; ++i) {
+    const auto all = create_too_many([&] {
         ucp_listener_params_t params{};
         params.field_mask =
             UCP_LISTENER_PARAM_FIELD_SOCK_ADDR | UCP_LISTENER_PARAM_FIELD_CONN_HANDLER;
         params.sockaddr = {reinterpret_cast<const sockaddr*>(&any), sizeof any};
         params.conn_handler.cb = [](ucp_conn_request_h, void*) {};
         ucp_listener_h made = nullptr;
-        if (ucp_listener_create(worker.get(), &params, &made) == UCS_OK)
-            all.push_back(made);
-        else
-            ++refused;
-    }
-    check_outcome(refused);
+        const ucs_status_t status = ucp_listener_create(worker.get(), &params, &made);
+        return status == UCS_OK ? made : nullptr;
+    });
     for (ucp_listener_h each : all)
         ucp_listener_destroy(each);
 }

@@ -86,10 +86,10 @@ def outputs_of(jobs):
     return [output_of(job) for job in reversed(jobs)]
 
 
-def passes(guest, command):
+def passes(guest, command, settings="", limit=2 * LIMIT):
     """Output of a test program of the build that passes."""
     program, _, arguments = command.partition(" ")
-    output = guest.check(f"{tool(guest, program)} {arguments}", 2 * LIMIT)
+    output = guest.check(f"{settings} {tool(guest, program)} {arguments}", limit)
     assert "All tests passed" in output, output
     return output
 

@@ -34,6 +34,11 @@ def measured(server, client, tests, address):
         assert "left out" not in output, output
 
 
+def both_say_once(guest, test, settings, words):
+    for output in outputs_of(perftest(guest, guest, test, settings)):
+        assert output.count(words) == 1, output
+
+
 @on(DEVICES)
 def ports_are_listed_with_reasons(guest):
     info = f"{tool(guest, 'bin/ucx_info')} -d -t rc_verbs"
@@ -72,18 +77,14 @@ def perftest_reaches_memory(guest):
 
 @on(DEVICES)
 def device_that_cannot_fetch_pages_pins_them_and_says_so(guest):
-    jobs = perftest(guest, guest, "-d rxe0:1 -x rc_verbs -V -w 10 -n 100 -f -t put_bw -s 65536 -D zcopy",
-                    "UCX_IB_ODP=y")
-    for output in outputs_of(jobs):
-        assert output.count("cannot page on demand (all of it); memory is pinned") == 1, output
+    both_say_once(guest, "-d rxe0:1 -x rc_verbs -V -w 10 -n 100 -f -t put_bw -s 65536 -D zcopy", "UCX_IB_ODP=y",
+                  "cannot page on demand (all of it); memory is pinned")
 
 
 @on(DEVICES)
 def device_that_cannot_gather_completions_wakes_for_each_and_says_so(guest):
-    jobs = perftest(guest, guest, "-w 10 -n 100 -f -t tag_lat -s 8 -E sleep",
-                    "UCX_TLS=rc_verbs,self UCX_IB_CQ_EVENT_COUNT=16")
-    for output in outputs_of(jobs):
-        assert output.count("the device cannot gather completions") == 1, output
+    both_say_once(guest, "-w 10 -n 100 -f -t tag_lat -s 8 -E sleep", "UCX_TLS=rc_verbs,self UCX_IB_CQ_EVENT_COUNT=16",
+                  "the device cannot gather completions")
 
 
 @on(HOSTS)

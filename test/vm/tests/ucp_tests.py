@@ -4,10 +4,12 @@ import pathlib
 import time
 
 from catalog import on, tool
-from programs import ENDLESS, LIMIT, await_state, await_traffic, outputs_of, perftest, served, unplugged
+from programs import ENDLESS, LIMIT, await_state, await_traffic, outputs_of, passes, perftest, served, unplugged
 from variants import DEVICES, HOSTS, NUMA, SWITCH
 
 ONLY_RDMA = "UCX_TLS=rc_verbs,self"
+MEET_OVER_RDMA = "UCX_TLS=rc_verbs,ud_verbs,self UCX_SOCKADDR_TLS_PRIORITY=rdmacm HAWSER_TEST_HOST=10.9.0.1"
+SUITE = "test/integration/api/ucp_api_test"
 PLACED_PAGES = pathlib.Path(__file__).parents[1] / "placed_pages"
 MPI = pathlib.Path(__file__).parents[3] / "test/integration/mpi"
 FILES = ("endpoint", "rma", "atomic", "memory", "dead_target")
@@ -24,10 +26,8 @@ def measured(server, client, test, address):
 
 
 def run_programs(guest, transports, files, names=()):
-    suite = tool(guest, "test/integration/api/ucp_api_test")
     wanted = ",".join([f"[#{file}_test]" for file in files] + [f'"{name}"' for name in names])
-    output = guest.check(f"UCX_TLS={transports} {NOTICED_SOON} {suite} --filenames-as-tags '{wanted}'", 3 * LIMIT)
-    assert "All tests passed" in output, output
+    passes(guest, f"{SUITE} --filenames-as-tags '{wanted}'", f"UCX_TLS={transports} {NOTICED_SOON}", 3 * LIMIT)
 
 
 @on(DEVICES)
@@ -69,31 +69,25 @@ FORKING = "a client process that dies is reported*"
 @on(DEVICES)
 def clients_and_servers_meet_over_rdma_alone(guest):
     opened = "$(awk '/^Tcp: [0-9]/ { print $6 }' /proc/net/snmp)"
-    suite = tool(guest, "test/integration/api/ucp_api_test")
+    suite = tool(guest, SUITE)
     names = ",".join(f'"{name}"' for name in CONNECTION_CASES)
     # A case that forks must run first: librdmacm does not work in children of processes that have used it.
-    settings = "UCX_TLS=rc_verbs,ud_verbs,self UCX_SOCKADDR_TLS_PRIORITY=rdmacm HAWSER_TEST_HOST=10.9.0.1"
     # Both sides of 300 connections that are being made, three descriptors each.
-    output = guest.check(f"ulimit -n 4096; before={opened}; export {settings} {NOTICED_SOON} {PATIENT}; "
+    output = guest.check(f"ulimit -n 4096; before={opened}; export {MEET_OVER_RDMA} {NOTICED_SOON} {PATIENT}; "
                          f"{suite} '{FORKING}' && {suite} '{names}' && [ $before = {opened} ]", 2 * LIMIT)
     assert output.count("All tests passed") == 2, output
 
 
 @on(DEVICES)
 def clients_and_servers_prove_a_job_key_over_rdma(guest):
-    suite = tool(guest, "test/integration/api/ucp_api_test")
     names = ",".join(f'"{name}"' for name in CONNECTION_CASES[:4])
-    settings = "UCX_TLS=rc_verbs,ud_verbs,self UCX_SOCKADDR_TLS_PRIORITY=rdmacm HAWSER_TEST_HOST=10.9.0.1"
     key = "UCX_JOB_KEY=of-more-than-16-characters"
-    output = guest.check(f"ulimit -n 4096; {settings} {key} {NOTICED_SOON} {PATIENT} {suite} {names}", 2 * LIMIT)
-    assert "All tests passed" in output, output
+    passes(guest, f"{SUITE} {names}", f"ulimit -n 4096; {MEET_OVER_RDMA} {key} {NOTICED_SOON} {PATIENT}")
 
 
 @on(DEVICES)
 def client_that_finds_no_server_over_rdma_finds_one_by_tcp(guest):
-    suite = tool(guest, "test/integration/api/ucp_api_test")
-    output = guest.check(f"{ONLY_RDMA} HAWSER_TEST_HOST=10.9.0.1 {suite} 'a client tries the next transport*'", LIMIT)
-    assert "All tests passed" in output, output
+    passes(guest, f"{SUITE} 'a client tries the next transport*'", f"{ONLY_RDMA} HAWSER_TEST_HOST=10.9.0.1", LIMIT)
 
 
 def run_mpi(guest, program, ranks):
