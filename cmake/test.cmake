@@ -74,6 +74,9 @@ endfunction()
 # COMMAND word...): a test of ctest.
 function(hawser_test name)
   cmake_parse_arguments(PARSE_ARGV 1 ARG "" "TIMEOUT" "LABELS;ENVIRONMENT;PROPERTIES;COMMAND")
+  if(NOT ARG_COMMAND OR ARG_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "${name}: no command, or unknown arguments: ${ARG_UNPARSED_ARGUMENTS}")
+  endif()
   add_test(NAME "${name}" COMMAND ${ARG_COMMAND})
   set_tests_properties("${name}" PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT}
     ENVIRONMENT "${ARG_ENVIRONMENT}" ${ARG_PROPERTIES})

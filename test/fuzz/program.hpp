@@ -1,4 +1,5 @@
-// An input that is a program: the target reads its next action from it, byte by byte.
+// The input of a target: in pieces, as an exact copy, or as a program whose actions it reads byte
+// by byte.
 #pragma once
 
 #include <algorithm>

@@ -150,7 +150,9 @@ reason equal_blocks(prepared_call& p, const comm_info& info, ucg_coll_t collecti
     set_input(p, in, in_place ? 0 : static_cast<std::uint64_t>(in_count) * in_blocks, source,
               output);
     if (!in_place || !p.out) return reason::none;
-    p.first_input = in_blocks == 1 ? info.rank : 0;
+    // In place, allgather has this rank's block at its place in the output, alltoall has all
+    // blocks.
+    p.first_input = collective == UCG_COLL_ALLGATHER ? info.rank : 0;
     p.inputs = in_blocks;
     return reason::none;
 }

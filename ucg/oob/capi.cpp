@@ -70,12 +70,12 @@ ucs_status_t return_object(ucs::result<std::unique_ptr<exchange>> made, ucg_oob_
 
 // The body of a function with params: checks them, and calls make(self, values) for the exchange.
 template<class Params, class Make>
-ucs_status_t create(const char* call, Params values, const Params* params, ucg_oob_t** oob_p,
-                    const Make& make) {
+ucs_status_t create(const char* call, const Params* params, ucg_oob_t** oob_p, const Make& make) {
     if (params == nullptr || oob_p == nullptr) return refuse(call, "params or oob_p is NULL");
     // A caller compiled with a newer header passes more members, which are not read.
     if (params->struct_size < sizeof(Params))
         return refuse(call, "params->struct_size is not the size of the struct");
+    Params values;
     std::memcpy(&values, params, sizeof(Params));
     rank_params self{values.rank, values.size, 0};
     if (const ucs_status_t status = self.check(call, values.timeout); status != UCS_OK)
@@ -92,8 +92,7 @@ const char* text_or_empty(const char* text) noexcept {
 extern "C" {
 
 ucs_status_t ucg_oob_create_tcp(const ucg_oob_tcp_params_t* params, ucg_oob_t** oob_p) {
-    const ucg_oob_tcp_params_t defaults = UCG_OOB_TCP_PARAMS_INIT;
-    return create("ucg_oob_create_tcp", defaults, params, oob_p,
+    return create("ucg_oob_create_tcp", params, oob_p,
                   [](const rank_params& self, const ucg_oob_tcp_params_t& values) {
                       return make_tcp(self, {text_or_empty(values.host), values.port},
                                       text_or_empty(values.job));
@@ -101,8 +100,7 @@ ucs_status_t ucg_oob_create_tcp(const ucg_oob_tcp_params_t* params, ucg_oob_t** 
 }
 
 ucs_status_t ucg_oob_create_directory(const ucg_oob_directory_params_t* params, ucg_oob_t** oob_p) {
-    const ucg_oob_directory_params_t defaults = UCG_OOB_DIRECTORY_PARAMS_INIT;
-    return create("ucg_oob_create_directory", defaults, params, oob_p,
+    return create("ucg_oob_create_directory", params, oob_p,
                   [](const rank_params& self, const ucg_oob_directory_params_t& values) {
                       return make_directory(self, text_or_empty(values.path),
                                             text_or_empty(values.job));

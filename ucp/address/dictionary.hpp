@@ -20,11 +20,12 @@ public:
     [[nodiscard]] static std::string_view device_name(std::uint8_t number) noexcept;
 };
 
-// Characters that are allowed in the names of an address.
+// Control characters may not stand in any name of an address.
 [[nodiscard]] constexpr bool is_control(char c) noexcept {
     return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
 }
 
+// Names of transports and devices have no blanks and no characters beyond ASCII, either.
 [[nodiscard]] constexpr bool is_resource_name(std::string_view name) noexcept {
     return std::all_of(name.begin(), name.end(), [](char c) { return c > 0x20 && c < 0x7f; });
 }

@@ -22,8 +22,8 @@ struct flush_state;
 struct request;
 
 // Calls `on(event)` of each feature that has such a function, in the order of
-// ucp/features/list.hpp, which also defines this function. After link-time optimisation these are
-// direct calls.
+// ucp/features/list.hpp, which lists the events, too: a new event is added there. It is defined in
+// ucp/features/features.cpp; after link-time optimisation the calls are direct.
 template<class Event>
 void publish(const Event& event);
 

@@ -1,4 +1,4 @@
-// The one list of features and of the slots in which they keep their state.
+// The one list of features, of the slots in which they keep their state, and of the events.
 #pragma once
 
 #include "ucp/am/feature.hpp"
@@ -33,7 +33,7 @@ using slots =
          request_ids, protocol_tables, wireup::requests, wireup::refusals, assembler, rndv_rates,
          tag_matcher, am_receiver, worker_streams, cm::connections, wakeup::idling>;
 
-// All events.
+// All events. publish() exists for these.
 using published = list<
     events::interface_opened, events::worker_opened, events::slow_progress_began,
     events::slow_progress_ended, events::worker_described, events::credits_sought,

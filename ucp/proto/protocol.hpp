@@ -41,7 +41,7 @@ struct estimate {
     static estimate refused(const char* reason) noexcept { return {0, reason}; }
 };
 
-// A protocol is one row of all_protocols() (ucp/proto/rows.hpp). Its functions run in owner
+// A protocol is one row of all_protocols() (ucp/proto/selection.hpp). Its functions run in owner
 // context.
 struct protocol {
     const char* name;     // "rndv/get"

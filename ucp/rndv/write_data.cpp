@@ -1,3 +1,4 @@
+// Writing of a message's data to the receiver's memory; the functions are declared in sender.hpp.
 #include <algorithm>
 #include <array>
 

@@ -199,7 +199,8 @@ void pairing::accept(const arrival& from, bool revokes) {
     peer_.hold();
     // If memory runs out, the endpoints made so far go with the rest and the request is refused.
     ucs_status_t made = UCS_ERR_NO_MEMORY;
-    if (!ucs::allocated([&] { made = make_accepted(*from.request); }) || made != UCS_OK) {
+    static_cast<void>(ucs::allocated([&] { made = make_accepted(*from.request); }));
+    if (made != UCS_OK) {
         handle(pairing_event::accept_failed);
         return;
     }

@@ -7,8 +7,6 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "ucs/net/socket.hpp"
-
 namespace ucs::net {
 namespace {
 
@@ -31,10 +29,6 @@ void record_socket::close() noexcept {
     std::array<std::byte, 65536> none;
     for (int i = 0; i < 256; ++i)
         if (::recv(socket.get(), none.data(), none.size(), MSG_DONTWAIT) <= 0) break;
-}
-
-security::key_handshake::step record_socket::advance(security::key_handshake& handshake) noexcept {
-    return net::advance(handshake, fd());
 }
 
 void record_socket::put(std::span<const std::byte> head, std::span<const std::byte> body) noexcept {

@@ -11,7 +11,6 @@
 #include <span>
 #include <utility>
 
-#include "ucs/security/key_handshake.hpp"
 #include "ucs/type/status.h"
 #include "ucs/type/unique_fd.hpp"
 
@@ -22,6 +21,7 @@ namespace ucs::net {
 // UCS_ERR_CONNECTION_RESET: the peer is gone, and errno has the reason, 0 if it closed.
 class record_socket {
 public:
+    // The longest of all users: a failure that a rank of ucg/oob/tcp tells the others.
     static constexpr std::size_t longest_head = 304;
 
     explicit record_socket(unique_fd socket) noexcept;
@@ -35,9 +35,6 @@ public:
     void close() noexcept;
     // Hands over the socket. The caller must not send or receive here afterwards.
     [[nodiscard]] unique_fd take() noexcept { return std::move(socket_); }
-
-    // Progresses the key handshake of the connection, before the first record.
-    security::key_handshake::step advance(security::key_handshake& handshake) noexcept;
 
     // Begins to send a record. The record before must be sent. `head`, of at most longest_head
     // bytes, is copied; `body` stays valid until flush() returns UCS_OK.

@@ -5,7 +5,8 @@
 
 namespace ucs {
 
-// Runs `step`, which allocates before it changes anything. Returns false if there is no memory.
+// Runs `step`. Returns false if there is no memory; what `step` did before that stays, so a step
+// that leaves half of something to its caller says so there. Another exception ends the process.
 template<class Step>
 [[nodiscard]] bool allocated(Step&& step) noexcept {
     try {

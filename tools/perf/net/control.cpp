@@ -72,11 +72,13 @@ void control::flush() {
 
 void control::send_alive() noexcept {
     const std::unique_lock lock(sending_, std::try_to_lock);
-    if (!lock.owns_lock() || stream_.is_sending()) return;
-    // If data is still unsent, the peer will receive it as a sign of life; the watch detects the
-    // end of the connection.
-    if (int unsent = 0; ::ioctl(fd(), SIOCOUTQ, &unsent) != 0 || unsent > 0) return;
-    stream_.put(pack_header(frame_type::alive));
+    if (!lock.owns_lock()) return;
+    if (!stream_.is_sending()) {
+        // If data is still unsent, the peer will receive it as a sign of life; the watch detects
+        // the end of the connection.
+        if (int unsent = 0; ::ioctl(fd(), SIOCOUTQ, &unsent) != 0 || unsent > 0) return;
+        stream_.put(pack_header(frame_type::alive));
+    }
     static_cast<void>(stream_.flush());
 }
 

@@ -120,6 +120,10 @@ private:
             : pending(from.get()), owner(owner_acceptor), stream(std::move(from)) {
             proving.emplace(key_handshake::role::server, owner.shared_, handshake_purpose);
         }
+        // A rejected client may send for ever, so what it has sent is not read to the end.
+        ~candidate() override { static_cast<void>(stream.take()); }
+        candidate(const candidate&) = delete;
+        candidate& operator=(const candidate&) = delete;
         void on_readable() noexcept override { owner.read_from(*this); }
 
         client_acceptor& owner;
@@ -145,7 +149,7 @@ private:
 
     void read_from(candidate& peer) noexcept {
         if (peer.proving) {
-            static_cast<void>(peer.stream.advance(*peer.proving));
+            static_cast<void>(ucs::net::advance(*peer.proving, peer.stream.fd()));
             if (!acceptor_.has_agreed(peer, *peer.proving)) return;
             peer.proving.reset();
         }

@@ -146,8 +146,8 @@ task combine::run(member& me) noexcept {
 }
 
 // Sends the rows of one source's tokens back, one message for each channel (a range of tokens, see
-// channels.hpp). While a message of one channel is
-// sent from one buffer, the next message is written to the other.
+// channels.hpp). While a message of one channel is sent from one buffer, the next message is
+// written to the other.
 task combine::return_rows(member& me, return_stream& stream) {
     const plan& plan = *plan_;
     const std::size_t list = std::size_t{stream.source} * plan.options.channels;

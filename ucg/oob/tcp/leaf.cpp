@@ -131,7 +131,7 @@ void tcp_leaf::begin_handshake(ucs::unique_fd socket) {
                        store_purpose);
     state_ = state::handshake;
     attempt_deadline_ = ucs::time::now() + time_to_connect;
-    static_cast<void>(link_->advance(*handshake_));
+    static_cast<void>(ucs::net::advance(*handshake_, link_->fd()));
     // Without a job key the hello does not depend on the rest of the key handshake, and an early
     // hello tells a rank 0 that is about to end which rank is connected. With several addresses the
     // hello waits, because rank 0 takes the end of a connection after a hello for the end of the
@@ -146,7 +146,7 @@ void tcp_leaf::send_hello() {
 
 ucs_status_t tcp_leaf::progress_handshake() {
     using ucs::security::handshake_failure;
-    switch (link_->advance(*handshake_)) {
+    switch (ucs::net::advance(*handshake_, link_->fd())) {
         case ucs::security::key_handshake::step::incomplete:
             if (has_other_addresses() && ucs::time::now() >= attempt_deadline_)
                 skip_silent_address();

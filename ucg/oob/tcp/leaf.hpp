@@ -12,6 +12,7 @@
 #include "ucg/oob/exchange.hpp"
 #include "ucg/oob/root_address.hpp"
 #include "ucg/oob/tcp/link.hpp"
+#include "ucs/security/key_handshake.hpp"
 
 namespace ucg::oob {
 

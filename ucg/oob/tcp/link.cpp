@@ -1,6 +1,7 @@
 #include "ucg/oob/tcp/link.hpp"
 
 #include <algorithm>
+#include <cassert>
 
 #include "ucs/net/socket.hpp"
 
@@ -33,6 +34,7 @@ void tcp_link::put(wire::header head, std::span<const std::byte> start,
                    std::span<const std::byte> body) noexcept {
     std::array<std::byte, wire::header::size + wire::failure::max_bytes> bytes;
     static_assert(sizeof bytes <= longest_head);
+    assert(start.size() <= wire::failure::max_bytes);
     head.content = start.size() + body.size();
     wire::pack(head, std::span(bytes).first<wire::header::size>());
     std::copy(start.begin(), start.end(), bytes.begin() + wire::header::size);

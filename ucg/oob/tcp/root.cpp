@@ -10,6 +10,7 @@
 
 #include "ucg/oob/log.hpp"
 #include "ucs/descriptor/descriptor_budget.hpp"
+#include "ucs/net/socket.hpp"
 
 namespace ucg::oob {
 namespace {
@@ -262,7 +263,7 @@ void tcp_root::update_events(connection& peer) noexcept {
 
 // Progresses the key handshake. Returns true if both sides agree; frames follow.
 bool tcp_root::progress_handshake(connection& peer) {
-    const auto step = peer.link.advance(*peer.handshake);
+    const auto step = ucs::net::advance(*peer.handshake, peer.link.fd());
     if (peer.handshake->has_record()) admission_.prefer(peer);
     if (step == ucs::security::key_handshake::step::failed) {
         const ucs::security::handshake_failure failure = peer.handshake->failure();

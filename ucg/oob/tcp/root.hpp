@@ -11,6 +11,7 @@
 #include "ucg/oob/tcp/store.hpp"
 #include "ucs/log/throttle.hpp"
 #include "ucs/net/admission.hpp"
+#include "ucs/security/key_handshake.hpp"
 #include "ucs/type/result.hpp"
 
 namespace ucg::oob {
