@@ -120,7 +120,7 @@ private:
             : pending(from.get()), owner(owner_acceptor), stream(std::move(from)) {
             proving.emplace(key_handshake::role::server, owner.shared_, handshake_purpose);
         }
-        // A rejected client may send for ever, so what it has sent is not read to the end.
+        // Does not read the data of a rejected client.
         ~candidate() override { static_cast<void>(stream.take()); }
         candidate(const candidate&) = delete;
         candidate& operator=(const candidate&) = delete;

@@ -126,7 +126,6 @@ namespace {
 // alter that before the second rank opens it.
 struct two_on_one_node {
     two_on_one_node() {
-        const test::env node("UCG_NODE_ID", "same");
         for (rank_t i = 0; i < 2; ++i) {
             contexts.push_back(context_on("same"));
             all.push_back(wireup_of(*contexts[i], std::make_unique<scripted_exchange>(sent, i, 2)));

@@ -13,6 +13,7 @@
 #include "test/support/virtual_time.hpp"
 #include "ucg/oob/tcp/leaf.hpp"
 #include "ucg/oob/tcp/root.hpp"
+#include "ucs/net/socket.hpp"
 
 using namespace ucg::oob;
 using ucs::time::second;
@@ -665,7 +666,7 @@ struct fake_peer {
     void greet(rank_t rank, rank_t size) {
         ucs::security::key_handshake client(ucs::security::key_handshake::role::client, nullptr,
                                             store_purpose);
-        static_cast<void>(link.advance(client));
+        static_cast<void>(ucs::net::advance(client, link.fd()));
         send({wire::frame_kind::hello, rank, size});
     }
     // Sends as many frames as the socket accepts.
@@ -738,7 +739,7 @@ struct leaf_of_fake {
         leaf.oob =
             std::make_unique<tcp_leaf>(rank_params{1, 2, 40 * second}, std::uint64_t{0},
                                        root_address{"127.0.0.1", 1}, std::move(root.other_end));
-        static_cast<void>(root.link.advance(server));
+        static_cast<void>(ucs::net::advance(server, root.link.fd()));
         const bytes block = block_of(1);
         std::uint64_t number = 0;
         REQUIRE(leaf.oob->publish(block.data(), block.size(), number) == UCS_OK);

@@ -210,10 +210,6 @@ private:
     ucs_status_t end_;
 };
 
-}  // namespace
-
-namespace {
-
 // An operation over a fabric of the test.
 struct lone_operation {
     lone_operation() { REQUIRE(tested.init(row, {}) == UCS_OK); }
