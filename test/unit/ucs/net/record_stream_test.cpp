@@ -99,7 +99,8 @@ TEST_CASE_METHOD(both_ends, "a record may arrive in single bytes") {
 }
 
 TEST_CASE_METHOD(both_ends, "a malformed header is refused, and nothing after it is received") {
-    far->put(head_of(longest + 1), body_of(8));
+    const bytes body = body_of(8);
+    far->put(head_of(longest + 1), body);
     REQUIRE(far->flush() == UCS_OK);
     CHECK(near->read_header() == UCS_ERR_INVALID_PARAM);
     CHECK(near->read_header() == UCS_ERR_INVALID_PARAM);
@@ -110,7 +111,8 @@ TEST_CASE_METHOD(both_ends, "a malformed header is refused, and nothing after it
 TEST_CASE_METHOD(both_ends, "the end of the peer is reported with its reason") {
     bytes into(8);
     SECTION("it closes in the middle of a record") {
-        far->put(head_of(8), body_of(5));
+        const bytes part = body_of(5);
+        far->put(head_of(8), part);
         REQUIRE(far->flush() == UCS_OK);
         far.reset();
         REQUIRE(near->read_header() == UCS_OK);
@@ -129,13 +131,14 @@ TEST_CASE_METHOD(both_ends, "the end of the peer is reported with its reason") {
 TEST_CASE_METHOD(both_ends, "a closed connection delivers its last record, whatever was unread") {
     near->put(body_of(200));
     REQUIRE(near->flush() == UCS_OK);
-    far->put(head_of(3), body_of(3));
+    const bytes body = body_of(3);
+    far->put(head_of(3), body);
     REQUIRE(far->flush() == UCS_OK);
     far->close();
     CHECK(near->read_header() == UCS_OK);
     bytes into(3);
     CHECK(near->read_body(into) == UCS_OK);
-    CHECK(into == body_of(3));
+    CHECK(into == body);
 }
 
 TEST_CASE_METHOD(both_ends, "a body whose memory goes away is not sent any more") {
