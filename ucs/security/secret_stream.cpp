@@ -43,11 +43,11 @@ stream_decryptor::stream_decryptor(const key& secret,
 
 bool stream_decryptor::decrypt(bytes encrypted, bytes clear, std::byte* into) noexcept {
     if (encrypted.size() < record_overhead) return false;
-    unsigned char tag = 0;
+    unsigned char purpose = 0;
     return crypto_secretstream_xchacha20poly1305_pull(
-               libsodium_state(state_), reinterpret_cast<unsigned char*>(into), nullptr, &tag,
+               libsodium_state(state_), reinterpret_cast<unsigned char*>(into), nullptr, &purpose,
                sodium_bytes(encrypted), encrypted.size(), sodium_bytes(clear), clear.size()) == 0 &&
-           tag == crypto_secretstream_xchacha20poly1305_TAG_MESSAGE;
+           purpose == crypto_secretstream_xchacha20poly1305_TAG_MESSAGE;
 }
 
 }  // namespace ucs::security
