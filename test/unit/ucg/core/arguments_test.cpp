@@ -16,6 +16,7 @@ struct bench {
         CHECK(ucg_request_free(made) == UCS_OK);
         return status;
     }
+    const test::every_line all_lines;
     test::log_capture captured;
     test::world in;
     float from[16] = {};
