@@ -22,8 +22,10 @@ public:
     [[nodiscard]] std::size_t capacity() const noexcept { return length_; }
 
     // Unpacks bytes that belong at `offset`. Returns UCS_ERR_MESSAGE_TRUNCATED if they exceed the
-    // capacity (then nothing is stored), or the error of a generic datatype.
-    ucs_status_t unpack(const void* from, std::size_t offset, std::size_t length) noexcept {
+    // capacity (then nothing is stored), or the error of a generic datatype. Inlined into the
+    // receiving of each message, which a call would make longer by ten instructions.
+    [[gnu::always_inline]] ucs_status_t unpack(const void* from, std::size_t offset,
+                                               std::size_t length) noexcept {
         if (offset > length_ || length > length_ - offset) [[unlikely]]
             return UCS_ERR_MESSAGE_TRUNCATED;
         if (kind_ != kind::contig) [[unlikely]]
