@@ -15,7 +15,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 ORDER = {
     "ucm": "api <- event <- hook <- capi",
     "ucs": "type wire <- random <- datastruct <- time <- sys <- arch log <- config <- descriptor <- async debug security topology"
-           " <- net vfs <- stats vfs/fuse <- memory <- settings <- capi",
+           " <- cuda net vfs <- stats vfs/fuse <- memory <- settings <- capi",
     "uct": "api <- base <- ib/base sm/base <- ib/rc/base ib/rdmacm ib/ud/base sm/memory"
            " <- ib/rc/verbs ib/ud/verbs self sim sm/cma sm/posix tcp <- components <- capi",
     "ucp": "api <- address dt log mem tag/match <- core <- wireup proto <- eager rndv <- tag am stream rma amo"
@@ -24,7 +24,7 @@ ORDER = {
     "tools": "common <- info perf/core ucg_perf ucg_sim vfs <- perf/net <- perf/ucp perf/uct <- perf",
 }
 # Files that belong to another folder than the one that clients of the C interface expect them in.
-PLACED = {"ucs/sys/compiler_def.h": "type"}
+PLACED = {"ucs/sys/compiler_def.h": "type", "ucs/memory/memory_type.h": "type"}
 PAGE = "docs/layers.md"
 BEGIN = "<!-- Written by contrib/draw-layers: begin -->"
 END = "<!-- Written by contrib/draw-layers: end -->"

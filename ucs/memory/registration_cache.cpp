@@ -32,7 +32,7 @@ registration_cache::registration_cache(registrar& owner, std::string name,
 }
 
 registration_cache::~registration_cache() {
-    if (caching_) ucm_unset_event_handler(UCM_EVENT_VM_UNMAPPED, on_unmapped, this);
+    unmapped_events_.stop();
     purge();
     collect();
     if (set_.count() != 0) {
@@ -42,14 +42,8 @@ registration_cache::~registration_cache() {
 }
 
 bool registration_cache::start_events() noexcept {
-    ucs_status_t status = ucm_set_event_handler(UCM_EVENT_VM_UNMAPPED, 0, on_unmapped, this);
-    if (status == UCS_OK) {
-        // Two functions test the events: one for replaced functions, one for declared sources.
-        status = ucm_test_events(UCM_EVENT_VM_UNMAPPED);
-        if (status == UCS_OK) status = ucm_test_external_events(UCM_EVENT_VM_UNMAPPED);
-        if (status == UCS_OK) return true;
-        ucm_unset_event_handler(UCM_EVENT_VM_UNMAPPED, on_unmapped, this);
-    }
+    const ucs_status_t status = unmapped_events_.start(on_unmapped, this);
+    if (status == UCS_OK) return true;
     if (config::first_time("registration cache without events")) {
         log::warn(self,
                   "registration cache {}: unmapped memory cannot be detected in this process "

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <utility>
 
-#include "ucm/api/ucm.h"
 #include "ucs/memory/region_set.hpp"
+#include "ucs/memory/unmap_watch.hpp"
 #include "ucs/stats/counters.hpp"
 #include "ucs/sys/fork_watch.hpp"
 #include "ucs/type/result.hpp"
@@ -170,6 +170,7 @@ private:
     const std::string name_;
     const settings settings_;
     bool caching_ = false;
+    unmap_watch unmapped_events_;
 
     mutable std::mutex lock_;
     region_set set_;

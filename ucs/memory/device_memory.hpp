@@ -1,0 +1,45 @@
+// Tells memory of devices from memory of the host.
+#pragma once
+
+#include <atomic>
+#include <optional>
+
+#include "ucs/cuda/pointer.hpp"
+#include "ucs/memory/host_pages.hpp"
+
+namespace ucs::memory {
+
+namespace detail {
+// Set when this process may have memory of a device, and never cleared.
+inline constinit std::atomic<bool> has_device_memory{false};
+inline constinit host_pages known_host_pages;
+// Asks the driver. Returns true for host memory.
+[[nodiscard]] bool ask_whether_host(const void* address) noexcept;
+}  // namespace detail
+
+// Begins to watch for memory of devices: loads the CUDA driver if there is one, without
+// initializing it. Must be called before the functions below give a result; later calls do nothing.
+// Any thread.
+void watch_device_memory() noexcept;
+
+// Tells the functions below that memory of a device exists, although no allocation was noticed.
+void expect_device_memory() noexcept;
+
+// Returns true if the processor may access the address, which may be null. In a process that has
+// allocated no memory of a device this is one load; otherwise a few nanoseconds for a page that was
+// seen before, and 0.3 us for others. Any thread.
+[[nodiscard]] inline bool is_host(const void* address) noexcept {
+    if (!detail::has_device_memory.load(std::memory_order_relaxed)) [[likely]]
+        return true;
+    return detail::known_host_pages.contains(address) || detail::ask_whether_host(address);
+}
+
+// Returns the device memory of which the address is a part; nothing for host memory. Never
+// outdated: what is remembered of an allocation is used only after the driver has confirmed that
+// the address still belongs to it. Any thread.
+[[nodiscard]] std::optional<cuda::device_memory> find_device_memory(const void* address) noexcept;
+
+// Returns the type of the memory at an address.
+[[nodiscard]] ucs_memory_type_t type_of(const void* address) noexcept;
+
+}  // namespace ucs::memory
