@@ -2,8 +2,8 @@
 """Builds the presets and runs all tests, stage by stage; contrib/run-tests starts it.
 
 A run without options tests the builds that find most problems: the release build, which users install, and those
-with sanitizers. The tests of the development build (unit, conformance, sim: the asan stage runs the same tests) run
-only with --quick, --long and --only.
+with sanitizers. The tests of the development build (unit, conformance, sim, cuda: the asan stage runs the same tests)
+run only with --quick, --long and --only.
 The last line is always "N passed, N failed, N skipped"; every skipped test is listed before it with its
 reason. The exit code is 0 only when nothing failed.
 """
@@ -24,9 +24,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 LAYERS = ["ucm/all", "ucs/all", "uct/all", "ucp/all", "ucg/all", "tools/all"]
 # Folders of test/ that the sanitizer stages run.
-ASAN = ["unit", "conformance", "sim"]
+ASAN = ["unit", "conformance", "sim", "cuda"]
 TSAN = ["unit/ucm", "unit/ucs", "unit/uct/sm", "unit/ucp/threads", "unit/ucg/node", "unit/ucg/threads",
-        "integration/api"]
+        "cuda", "integration/api"]
 TSAN_LONG = ["unit/uct", "conformance"]  # with --long
 # Limit in seconds for a test without a limit of its own.
 TEST_LIMIT = "300"
@@ -287,7 +287,7 @@ STAGES = {
     **{name: partial(Run.script, name=script) for name, script in (
         ("format", "check-format"), ("layers", "check-layers"), ("docs", "check-docs"), ("words", "check-words"),
         ("classes", "count-public"), ("headers", "check-headers"))},
-    **{name: partial(Run.ctest, stage=name, preset="dev", folder=name) for name in ("unit", "conformance", "sim")},
+    **{name: partial(Run.ctest, stage=name, preset="dev", folder=name) for name in ("unit", "conformance", "sim", "cuda")},
     "coverage": Run.coverage,
     "abi": lambda run: run.of_others("abi", folder="abi"),
     "integration": lambda run: run.of_others("integration", "-LE", "mpi"),
@@ -301,7 +301,7 @@ STAGES = {
     "tsan": Run.tsan,
 }
 SLOW = ["coverage", "symbols", "fuzz", "asan", "tsan"]  # not with --quick
-AGAIN = ["unit", "conformance", "sim"]  # asan runs the same tests
+AGAIN = ["unit", "conformance", "sim", "cuda"]  # asan runs the same tests
 LONG = ["coverage"]  # only with --long
 
 

@@ -1,0 +1,75 @@
+#include <utility>
+
+#include "test/cuda/driver/call.hpp"
+
+namespace standin {
+namespace {
+
+// The names of the values that Hawser declares, which the stand-in returns.
+#define STANDIN_ERROR(name) std::pair(name, #name)
+constexpr std::pair<CUresult, const char*> errors[] = {
+    STANDIN_ERROR(CUDA_SUCCESS),
+    STANDIN_ERROR(CUDA_ERROR_INVALID_VALUE),
+    STANDIN_ERROR(CUDA_ERROR_OUT_OF_MEMORY),
+    STANDIN_ERROR(CUDA_ERROR_NOT_INITIALIZED),
+    STANDIN_ERROR(CUDA_ERROR_DEINITIALIZED),
+    STANDIN_ERROR(CUDA_ERROR_STUB_LIBRARY),
+    STANDIN_ERROR(CUDA_ERROR_DEVICE_UNAVAILABLE),
+    STANDIN_ERROR(CUDA_ERROR_NO_DEVICE),
+    STANDIN_ERROR(CUDA_ERROR_INVALID_DEVICE),
+    STANDIN_ERROR(CUDA_ERROR_INVALID_IMAGE),
+    STANDIN_ERROR(CUDA_ERROR_INVALID_CONTEXT),
+    STANDIN_ERROR(CUDA_ERROR_MAP_FAILED),
+    STANDIN_ERROR(CUDA_ERROR_ALREADY_MAPPED),
+    STANDIN_ERROR(CUDA_ERROR_NO_BINARY_FOR_GPU),
+    STANDIN_ERROR(CUDA_ERROR_NOT_MAPPED),
+    STANDIN_ERROR(CUDA_ERROR_ECC_UNCORRECTABLE),
+    STANDIN_ERROR(CUDA_ERROR_PEER_ACCESS_UNSUPPORTED),
+    STANDIN_ERROR(CUDA_ERROR_NVLINK_UNCORRECTABLE),
+    STANDIN_ERROR(CUDA_ERROR_UNSUPPORTED_PTX_VERSION),
+    STANDIN_ERROR(CUDA_ERROR_OPERATING_SYSTEM),
+    STANDIN_ERROR(CUDA_ERROR_INVALID_HANDLE),
+    STANDIN_ERROR(CUDA_ERROR_ILLEGAL_STATE),
+    STANDIN_ERROR(CUDA_ERROR_NOT_FOUND),
+    STANDIN_ERROR(CUDA_ERROR_NOT_READY),
+    STANDIN_ERROR(CUDA_ERROR_ILLEGAL_ADDRESS),
+    STANDIN_ERROR(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES),
+    STANDIN_ERROR(CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED),
+    STANDIN_ERROR(CUDA_ERROR_PEER_ACCESS_NOT_ENABLED),
+    STANDIN_ERROR(CUDA_ERROR_CONTEXT_IS_DESTROYED),
+    STANDIN_ERROR(CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED),
+    STANDIN_ERROR(CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED),
+    STANDIN_ERROR(CUDA_ERROR_LAUNCH_FAILED),
+    STANDIN_ERROR(CUDA_ERROR_NOT_PERMITTED),
+    STANDIN_ERROR(CUDA_ERROR_NOT_SUPPORTED),
+    STANDIN_ERROR(CUDA_ERROR_SYSTEM_NOT_READY),
+    STANDIN_ERROR(CUDA_ERROR_SYSTEM_DRIVER_MISMATCH),
+    STANDIN_ERROR(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED),
+    STANDIN_ERROR(CUDA_ERROR_STREAM_CAPTURE_IMPLICIT),
+    STANDIN_ERROR(CUDA_ERROR_UNKNOWN),
+};
+#undef STANDIN_ERROR
+
+const char* find_name(CUresult error) {
+    for (const auto& [value, name] : errors)
+        if (value == error) return name;
+    return nullptr;
+}
+
+void give_name(CUresult error, const char** into) {
+    check_pointer(into);
+    *into = find_name(error);
+    check_argument(*into != nullptr, "the error is unknown");
+}
+
+}  // namespace
+
+CUresult cuGetErrorName(CUresult error, const char** name) {
+    return call(function::cuGetErrorName, [&](held_lock&) { give_name(error, name); });
+}
+
+CUresult cuGetErrorString(CUresult error, const char** text) {
+    return call(function::cuGetErrorString, [&](held_lock&) { give_name(error, text); });
+}
+
+}  // namespace standin
