@@ -20,7 +20,7 @@ public:
     unique_handle(const driver_functions& driver, Value handle) noexcept
         : driver_(&driver), handle_(handle) {}
     unique_handle(unique_handle&& other) noexcept
-        : driver_(other.driver_), handle_(std::exchange(other.handle_, nullptr)) {}
+        : driver_(other.driver_), handle_(std::exchange(other.handle_, Value{})) {}
     unique_handle& operator=(unique_handle&& other) noexcept {
         std::swap(driver_, other.driver_);
         std::swap(handle_, other.handle_);
@@ -28,20 +28,23 @@ public:
     }
     ~unique_handle() {
         // The device finishes what the stream still holds; failures have no consequence.
-        if (handle_ != nullptr) static_cast<void>((driver_->*Destroy)(handle_));
+        if (handle_ != Value{}) static_cast<void>((driver_->*Destroy)(handle_));
     }
 
     [[nodiscard]] Value get() const noexcept { return handle_; }
-    explicit operator bool() const noexcept { return handle_ != nullptr; }
-    void abandon() noexcept { handle_ = nullptr; }
+    explicit operator bool() const noexcept { return handle_ != Value{}; }
+    void abandon() noexcept { handle_ = Value{}; }
 
 private:
     const driver_functions* driver_ = nullptr;
-    Value handle_ = nullptr;
+    Value handle_{};
 };
 
 using stream = unique_handle<CUstream, &driver_functions::cuStreamDestroy_v2>;
 using event = unique_handle<CUevent, &driver_functions::cuEventDestroy_v2>;
+// Memory of cuMemCreate, or a reference to it. Belongs to no context.
+using allocation_handle =
+    unique_handle<CUmemGenericAllocationHandle, &driver_functions::cuMemRelease>;
 
 // Makes a stream in the current context that neither waits for the program's streams nor makes them
 // wait. Failures are logged.

@@ -11,27 +11,37 @@ namespace ucs::cuda {
 // on the stack of one thread.
 class scoped_context {
 public:
-    scoped_context(const driver_functions& driver, CUcontext wanted) noexcept : driver_(driver) {
+    scoped_context() noexcept = default;
+    scoped_context(const driver_functions& driver, CUcontext wanted) noexcept {
+        enter(driver, wanted);
+    }
+    ~scoped_context() { leave(); }
+    scoped_context(const scoped_context&) = delete;
+    scoped_context& operator=(const scoped_context&) = delete;
+
+    // Makes another context current, or the first one.
+    void enter(const driver_functions& driver, CUcontext wanted) noexcept {
+        leave();
         CUcontext current = nullptr;
         status_ = driver.cuCtxGetCurrent(&current);
         if (status_ != CUDA_SUCCESS || current == wanted) return;
         status_ = driver.cuCtxPushCurrent_v2(wanted);
-        is_pushed_ = status_ == CUDA_SUCCESS;
+        if (status_ == CUDA_SUCCESS) pushed_by_ = &driver;
     }
-    ~scoped_context() {
+    // Makes the context of the thread current again.
+    void leave() noexcept {
         CUcontext popped;
-        if (is_pushed_) driver_.cuCtxPopCurrent_v2(&popped);
+        if (pushed_by_ != nullptr) pushed_by_->cuCtxPopCurrent_v2(&popped);
+        pushed_by_ = nullptr;
+        status_ = CUDA_ERROR_INVALID_CONTEXT;
     }
-    scoped_context(const scoped_context&) = delete;
-    scoped_context& operator=(const scoped_context&) = delete;
 
     // Returns CUDA_SUCCESS if the context is current.
     [[nodiscard]] CUresult status() const noexcept { return status_; }
 
 private:
-    const driver_functions& driver_;
-    CUresult status_;
-    bool is_pushed_ = false;
+    const driver_functions* pushed_by_ = nullptr;
+    CUresult status_ = CUDA_ERROR_INVALID_CONTEXT;
 };
 
 }  // namespace ucs::cuda
