@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 
 #include <cerrno>
 #include <cstring>
 
+#include "ucs/descriptor/abstract_name.hpp"
 #include "ucs/descriptor/descriptor_passing.hpp"
 #include "uct/base/log.hpp"
 #include "uct/sm/posix/segment.hpp"
@@ -14,22 +14,9 @@
 namespace uct::posix {
 namespace {
 
-struct socket_name {
-    sockaddr_un address{};
-    socklen_t length = 0;
-
-    explicit socket_name(std::uint64_t id) noexcept {
-        address.sun_family = AF_UNIX;
-        // A leading zero byte makes an abstract name, which is in no file system and disappears
-        // with the socket.
-        const auto end = fmt::format_to_n(address.sun_path + 1, sizeof address.sun_path - 1,
-                                          "hawser-posix-{:016x}", id);
-        length = static_cast<socklen_t>(end.out - reinterpret_cast<char*>(&address));
-    }
-    [[nodiscard]] const sockaddr* get() const noexcept {
-        return reinterpret_cast<const sockaddr*>(&address);
-    }
-};
+ucs::sys::abstract_name name_of(std::uint64_t id) noexcept {
+    return {"hawser-posix", id};
+}
 
 }  // namespace
 
@@ -38,12 +25,12 @@ ucs::unique_fd make_socket() noexcept {
 }
 
 ucs::result<ucs::unique_fd> listen_on(std::uint64_t id) {
-    const socket_name name{id};
+    const ucs::sys::abstract_name name = name_of(id);
     const char* call = "socket(AF_UNIX)";
     ucs::unique_fd listener = make_socket();
     if (listener) {
         call = "bind";
-        if (::bind(listener.get(), name.get(), name.length) == 0) {
+        if (::bind(listener.get(), name.get(), name.length()) == 0) {
             call = "listen";
             if (::listen(listener.get(), SOMAXCONN) == 0) return listener;
         }
@@ -55,8 +42,8 @@ ucs::result<ucs::unique_fd> listen_on(std::uint64_t id) {
 }
 
 int connect_to(int socket, std::uint64_t id) noexcept {
-    const socket_name name{id};
-    return ::connect(socket, name.get(), name.length) == 0 ? 0 : errno;
+    const ucs::sys::abstract_name name = name_of(id);
+    return ::connect(socket, name.get(), name.length()) == 0 ? 0 : errno;
 }
 
 int send_bytes(int socket, std::span<const std::byte> bytes, int descriptor) noexcept {
