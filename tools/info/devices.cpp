@@ -19,6 +19,8 @@ std::string_view type_name(uct::device_type type) {
             return "intra-node";
         case uct::device_type::network:
             return "network";
+        case uct::device_type::accelerator:
+            return "accelerator";
         case uct::device_type::simulated:
             return "simulated";
     }

@@ -11,12 +11,12 @@
 
 namespace uct {
 
-enum class device_type : std::uint8_t { self, shared_memory, network, simulated };
+enum class device_type : std::uint8_t { self, shared_memory, network, accelerator, simulated };
 
 // A transport on a device that is usable.
 struct resource {
     std::string transport;  // "tcp"
-    std::string device;     // "eth0"; "memory" for shared memory
+    std::string device;     // "eth0"; "memory" for shared memory, "cuda" for GPUs
     device_type type = device_type::network;
     ucs::topology::device_location location = {};
     bool paired = false;  // endpoints come in pairs, see ep::pack_connection

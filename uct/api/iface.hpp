@@ -9,6 +9,7 @@
 #include "ucs/async/event_loop.hpp"
 #include "ucs/config/source.hpp"
 #include "ucs/log/throttle.hpp"
+#include "ucs/memory/memory_type.h"
 #include "ucs/type/result.hpp"
 #include "uct/api/ep.hpp"
 #include "uct/api/peer_bytes.hpp"
@@ -25,6 +26,27 @@ enum class scope : std::uint8_t { process, host, network };
 // Cost of one call of progress without events: memory loads or a system call. Workers poll the
 // second kind less often while the first kind is in use.
 enum class poll_cost : std::uint8_t { memory, system_call };
+
+// A set of kinds of memory, a bit for each ucs_memory_type_t.
+struct memory_kinds {
+    std::uint32_t bits = 1U << UCS_MEMORY_TYPE_HOST;
+    [[nodiscard]] constexpr bool has(ucs_memory_type_t kind) const noexcept {
+        return (bits >> static_cast<unsigned>(kind) & 1U) != 0;
+    }
+    constexpr void add(ucs_memory_type_t kind) noexcept {
+        bits |= 1U << static_cast<unsigned>(kind);
+    }
+    constexpr void remove(ucs_memory_type_t kind) noexcept {
+        bits &= ~(1U << static_cast<unsigned>(kind));
+    }
+};
+
+// Bandwidth of copies by the kinds of memory. 0: iface_attr::bandwidth applies.
+struct copy_rates {
+    double host_to_device = 0;
+    double device_to_host = 0;
+    double device_to_device = 0;
+};
 
 // Attributes of an interface, fixed while it is open. Sizes in bytes, times in seconds, bandwidth
 // in bytes per second.
@@ -45,6 +67,9 @@ struct iface_attr {
     double latency = 0;                 // one way, small message
     double bandwidth = 0;               // large messages
     double overhead = 0;                // processor time per message
+    copy_rates rates;                   // large copies of accelerators
+    memory_kinds local_memory;          // pieces of get_zcopy and put_zcopy, and short buffers
+    memory_kinds remote_memory;         // places of get and put
     // With more endpoints the device is slower.
     std::size_t connections_at_hand = std::numeric_limits<std::size_t>::max();
     scope reach = scope::host;

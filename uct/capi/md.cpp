@@ -12,6 +12,8 @@ uct_device_type_t to_c(uct::device_type type) noexcept {
             return UCT_DEVICE_TYPE_SELF;
         case uct::device_type::shared_memory:
             return UCT_DEVICE_TYPE_SHM;
+        case uct::device_type::accelerator:
+            return UCT_DEVICE_TYPE_ACC;
         case uct::device_type::network:
         case uct::device_type::simulated:
             break;
