@@ -10,10 +10,10 @@ namespace conformance {
 
 namespace {
 
-// The local pieces and the remote block of one operation, with guard bytes around them that must
-// not change.
-struct blocks {
-    blocks(std::size_t length, std::size_t piece_count, std::uint32_t seed)
+// The content of the local pieces and of the remote block of one operation, with guard bytes around
+// them that must not change.
+struct pattern_blocks {
+    pattern_blocks(std::size_t length, std::size_t piece_count, std::uint32_t seed)
         : remote(length + 2 * guard), local(length + piece_count * guard) {
         ucs::sys::random dice(seed);
         for (std::byte& each : remote)
@@ -25,38 +25,60 @@ struct blocks {
         for (std::size_t i = 0; i < piece_count; ++i) {
             const std::size_t piece_length =
                 i + 1 == piece_count ? rest : static_cast<std::size_t>(dice.below(rest + 1));
-            pieces.push_back({local.data() + offset, piece_length});
+            pieces.push_back({offset, piece_length});
             offset += piece_length + guard;
             rest -= piece_length;
         }
     }
 
-    // The expected target of a copy.
+    // The expected result of a copy.
     void copy(bool is_get) {
         std::byte* there = remote.data() + guard;
-        for (const uct::iov& piece : pieces) {
-            if (piece.length == 0) continue;
-            if (is_get) {
-                std::memcpy(piece.base, there, piece.length);
-            } else {
-                std::memcpy(there, piece.base, piece.length);
-            }
-            there += piece.length;
+        for (const auto& [offset, length] : pieces) {
+            if (length == 0) continue;
+            std::byte* const own = local.data() + offset;
+            std::memcpy(is_get ? own : there, is_get ? there : own, length);
+            there += length;
         }
     }
 
     static constexpr std::size_t guard = 16;
+    struct piece {
+        std::size_t offset;  // in `local`
+        std::size_t length;
+    };
     bytes remote;
     bytes local;
+    std::vector<piece> pieces;
+};
+
+// The same in memory of the kinds of the environment.
+struct blocks {
+    static constexpr std::size_t guard = pattern_blocks::guard;
+
+    blocks(network& net, const pattern_blocks& content)
+        : remote(net.remote_block(content.remote)), local(net.local_block(content.local)) {
+        for (const auto& [offset, length] : content.pieces)
+            pieces.push_back({local.data() + offset, length});
+    }
+    blocks(network& net, std::size_t length, std::size_t piece_count, std::uint32_t seed)
+        : blocks(net, pattern_blocks(length, piece_count, seed)) {}
+
+    [[nodiscard]] bool holds(const pattern_blocks& wanted) const {
+        return local.content() == wanted.local && remote.content() == wanted.remote;
+    }
+
+    const test::memory_block remote;
+    const test::memory_block local;
     std::vector<uct::iov> pieces;
 };
 
 // Makes the remote block of the second side accessible to the first one.
-accessible_memory reach(network& net, blocks& data) {
-    return {net.at(1), net.at(0), data.remote};
+accessible_memory reach(network& net, const blocks& data) {
+    return {net.at(1), net.at(0), data.remote.span()};
 }
 
-ucs_status_t transfer(network& net, uct::ep& via, bool is_get, blocks& data,
+ucs_status_t transfer(network& net, uct::ep& via, bool is_get, const blocks& data,
                       const accessible_memory& there, counted& done) {
     return retry(net, [&] {
         return is_get ? via.get_zcopy(data.pieces, there.at(blocks::guard), &done)
@@ -85,16 +107,15 @@ void check_transfer(network& net, uct::op which) {
         for (const std::size_t pieces : std::array<std::size_t, 3>{1, 3, a.attr().max_iov}) {
             if (pieces > a.attr().max_iov || length > a.attr().max_rma) continue;
             CAPTURE(length, pieces);
-            blocks actual(length, pieces, ++seed);
-            blocks wanted(length, pieces, seed);
+            pattern_blocks wanted(length, pieces, ++seed);
+            const blocks actual(net, wanted);
             wanted.copy(is_get);
             const accessible_memory there = reach(net, actual);
             done.push_back(std::make_unique<counted>());
             const ucs_status_t status = transfer(net, *via, is_get, actual, there, *done.back());
             REQUIRE(wait_for(net, status, *done.back()) == UCS_OK);
             CHECK(done.back()->calls == (status == UCS_INPROGRESS ? 1U : 0U));
-            const bool same = actual.local == wanted.local && actual.remote == wanted.remote;
-            CHECK(same);
+            CHECK(actual.holds(wanted));
         }
     }
 }
@@ -114,12 +135,12 @@ CONFORMANCE_CASE(put_and_tell, "a message after a put arrives after all of its d
     const auto via = a.connect(b);
     std::size_t found = 0;
     std::vector<std::unique_ptr<blocks>> all;
-    std::vector<std::unique_ptr<blocks>> wanted;
+    std::vector<std::unique_ptr<pattern_blocks>> wanted;
     std::vector<std::unique_ptr<accessible_memory>> there;
     std::vector<std::unique_ptr<counted>> done;
     b.on_message = [&](const received& message) {
         const bool whole = message.data.size() == 1 + found % uct::ep::max_notification &&
-                           all[found]->remote == wanted[found]->remote;
+                           all[found]->remote.content() == wanted[found]->remote;
         REQUIRE(whole);
         ++found;
     };
@@ -127,8 +148,8 @@ CONFORMANCE_CASE(put_and_tell, "a message after a put arrives after all of its d
     for (std::uint32_t i = 0; i < count; ++i) {
         const std::size_t length = lengths_to_try[i % std::size(lengths_to_try)];
         const std::size_t pieces = i % 2 == 0 ? 1 : std::min<std::size_t>(3, a.attr().max_iov);
-        all.push_back(std::make_unique<blocks>(length, pieces, i));
-        wanted.push_back(std::make_unique<blocks>(length, pieces, i));
+        wanted.push_back(std::make_unique<pattern_blocks>(length, pieces, i));
+        all.push_back(std::make_unique<blocks>(net, *wanted.back()));
         wanted.back()->copy(false);
         there.push_back(std::make_unique<accessible_memory>(reach(net, *all.back())));
         done.push_back(std::make_unique<counted>());
@@ -159,14 +180,13 @@ CONFORMANCE_CASE(refused_peer,
     const auto via = a.connect(b);
     for (const bool is_get : {true, false}) {
         if (!a.attr().ops.has(is_get ? uct::op::get_zcopy : uct::op::put_zcopy)) continue;
-        blocks actual(100, 1, 5);
-        const blocks untouched(100, 1, 5);
+        const pattern_blocks untouched(100, 1, 5);
+        const blocks actual(net, untouched);
         counted done;
         CHECK(transfer(net, *via, is_get, actual, reach(net, actual), done) == UCS_ERR_UNSUPPORTED);
         net.settle();
         CHECK(done.calls == 0);
-        CHECK(actual.local == untouched.local);
-        CHECK(actual.remote == untouched.remote);
+        CHECK(actual.holds(untouched));
     }
 }
 
@@ -175,8 +195,8 @@ CONFORMANCE_CASE(bad_remote_address, "get and put of unmapped remote memory fail
     for (const bool is_get : {true, false}) {
         if (!a.attr().ops.has(is_get ? uct::op::get_zcopy : uct::op::put_zcopy)) continue;
         const auto via = a.connect(b);
-        bytes memory(64);
-        const accessible_memory there(b, a, memory);
+        const auto memory = net.remote_block(bytes(64));
+        const accessible_memory there(b, a, memory.span());
         uct::remote_place nowhere = there.at(0);
         nowhere.address = 4096;
         std::uint64_t word = 0;
@@ -201,7 +221,7 @@ CONFORMANCE_CASE(rma_and_flush, "flush ends after every get and put before it", 
     counted flushed;
     const auto via = a.connect(b);
     for (std::uint32_t i = 0; i < count; ++i) {
-        all.push_back(std::make_unique<blocks>(5000, 1, i));
+        all.push_back(std::make_unique<blocks>(net, 5000, 1, i));
         there.push_back(std::make_unique<accessible_memory>(reach(net, *all[i])));
         done.push_back(std::make_unique<counted>());
         const ucs_status_t status = transfer(net, *via, false, *all[i], *there[i], *done[i]);
@@ -209,10 +229,9 @@ CONFORMANCE_CASE(rma_and_flush, "flush ends after every get and put before it", 
     }
     REQUIRE(wait_for(net, via->flush(&flushed), flushed) == UCS_OK);
     for (std::uint32_t i = 0; i < count; ++i) {
-        blocks wanted(5000, 1, i);
+        pattern_blocks wanted(5000, 1, i);
         wanted.copy(false);
-        const bool same = wanted.remote == all[i]->remote;
-        CHECK(same);
+        CHECK(all[i]->holds(wanted));
     }
 }
 
@@ -221,8 +240,8 @@ CONFORMANCE_CASE(put_and_get_copied, "copied puts and gets of every length move 
     const auto via = a.connect(b);
     const std::size_t longest =
         std::max({a.attr().max_put_short, a.attr().max_put_bcopy, a.attr().max_get_bcopy});
-    bytes memory(longest + 2 * blocks::guard, std::byte{0x11});
-    const accessible_memory there(b, a, memory);
+    const auto memory = net.remote_block(bytes(longest + 2 * blocks::guard, std::byte{0x11}));
+    const accessible_memory there(b, a, memory.span());
     struct packed {
         const bytes* from;
         static std::size_t pack(void* arg, void* into, std::size_t capacity) {
@@ -238,32 +257,34 @@ CONFORMANCE_CASE(put_and_get_copied, "copied puts and gets of every length move 
             const bool is_short = which == uct::op::put_short;
             if (length > (is_short ? a.attr().max_put_short : a.attr().max_put_bcopy)) continue;
             CAPTURE(length, is_short);
-            bytes sent = make_message({7, ++number}, length);
-            const bytes kept = sent;
+            const bytes kept = make_message({7, ++number}, length);
+            auto sent = net.local_block(kept);
             finish(net, [&](uct::completion*) -> ucs_status_t {
                 if (is_short) return via->put_short(sent.data(), length, there.at(blocks::guard));
-                packed packed_data{&sent};
+                packed packed_data{&kept};
                 const ssize_t put =
                     via->put_bcopy(packed::pack, &packed_data, there.at(blocks::guard));
                 if (put >= 0) CHECK(static_cast<std::size_t>(put) == length);
                 return put < 0 ? static_cast<ucs_status_t>(put) : UCS_OK;
             });
-            std::fill(sent.begin(), sent.end(), std::byte{0xee});
+            sent.write(bytes(length, std::byte{0xee}));
             finish(net, [&](uct::completion* done) { return via->flush(done); });
-            const bool same = std::equal(kept.begin(), kept.end(), memory.begin() + blocks::guard);
+            const bytes written = memory.content();
+            const bool same = std::equal(kept.begin(), kept.end(), written.begin() + blocks::guard);
             CHECK(same);
+            CHECK(written.front() == std::byte{0x11});
+            CHECK(written.back() == std::byte{0x11});
             if (length > a.attr().max_get_bcopy) continue;
-            bytes got(length + 1, std::byte{0x33});
+            const auto got = net.local_block(bytes(length + 1, std::byte{0x33}));
             finish(net, [&](uct::completion* done) {
                 return via->get_bcopy(got.data(), length, there.at(blocks::guard), done);
             });
-            const bool read = std::equal(kept.begin(), kept.end(), got.begin());
+            const bytes found = got.content();
+            const bool read = std::equal(kept.begin(), kept.end(), found.begin());
             CHECK(read);
-            CHECK(got.back() == std::byte{0x33});
+            CHECK(found.back() == std::byte{0x33});
         }
     }
-    CHECK(memory.front() == std::byte{0x11});
-    CHECK(memory.back() == std::byte{0x11});
 }
 
 CONFORMANCE_CASE(remapped,
@@ -271,8 +292,8 @@ CONFORMANCE_CASE(remapped,
                  needs::put_zcopy | needs::get_zcopy) {
     const auto via = a.connect(b);
     const std::size_t length = std::min<std::size_t>(a.attr().max_rma, 1 << 18);
-    bytes remote(length);
-    const accessible_memory there(b, a, remote);
+    auto remote = net.remote_block(bytes(length));
+    const accessible_memory there(b, a, remote.span());
     const auto finish = [&](bool is_get, std::byte* local) {
         move(net, *via, is_get, {local, length}, there);
     };
@@ -288,11 +309,11 @@ CONFORMANCE_CASE(remapped,
         const bytes sent = make_message({3, round}, length);
         std::memcpy(local, sent.data(), length);
         finish(false, local);
-        CHECK(remote == sent);
+        CHECK(remote.content() == sent);
         const bytes answer = make_message({4, round}, length);
-        std::copy(answer.begin(), answer.end(), remote.begin());
+        remote.write(answer);
         finish(true, local);
-        const bool read = std::equal(remote.begin(), remote.end(), local);
+        const bool read = std::equal(answer.begin(), answer.end(), local);
         CHECK(read);
         REQUIRE(::munmap(mapped, length) == 0);
     }
@@ -303,20 +324,20 @@ CONFORMANCE_CASE(constants,
                  needs::put_zcopy | needs::get_zcopy) {
     const auto via = a.connect(b);
     const std::size_t length = std::min<std::size_t>(a.attr().max_rma, 10'000);
-    bytes remote(length);
-    const accessible_memory there(b, a, remote);
+    auto remote = net.remote_block(bytes(length));
+    const accessible_memory there(b, a, remote.span());
     const bytes sent = make_message({3, 1}, length);
     auto pages = ucs::memory::mapped::anonymous(length);
     REQUIRE(pages);
     std::copy(sent.begin(), sent.end(), pages->data());
     REQUIRE(::mprotect(pages->data(), pages->size(), PROT_READ) == 0);
     move(net, *via, false, {pages->data(), length}, there);
-    CHECK(remote == sent);
+    CHECK(remote.content() == sent);
     const bytes answer = make_message({4, 1}, length);
-    std::copy(answer.begin(), answer.end(), remote.begin());
+    remote.write(answer);
     REQUIRE(::mprotect(pages->data(), pages->size(), PROT_READ | PROT_WRITE) == 0);
     move(net, *via, true, {pages->data(), length}, there);
-    const bool read = std::equal(remote.begin(), remote.end(), pages->data());
+    const bool read = std::equal(answer.begin(), answer.end(), pages->data());
     CHECK(read);
 }
 

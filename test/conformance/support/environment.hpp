@@ -24,6 +24,11 @@ public:
     // Message handlers take long messages in place (am_handler::locate).
     [[nodiscard]] virtual bool landing() const { return false; }
 
+    // Kinds of the memory of cases that copy to and from remote memory: of the pieces, and of the
+    // memory that the other side accesses.
+    [[nodiscard]] virtual ucs_memory_type_t local_memory() const { return UCS_MEMORY_TYPE_HOST; }
+    [[nodiscard]] virtual ucs_memory_type_t remote_memory() const { return UCS_MEMORY_TYPE_HOST; }
+
     // Called when no interface has work: lets virtual time pass. Returns false if time is real.
     virtual bool pass_time() { return false; }
     // The system reports access to unmapped remote memory as an error; the process does not crash.

@@ -4,6 +4,7 @@
 #include <sched.h>
 
 #include "test/conformance/support/side.hpp"
+#include "test/support/memory_block.hpp"
 
 namespace conformance {
 
@@ -27,6 +28,15 @@ public:
     }
     [[nodiscard]] bool one_side() const { return where_.reaches_only_itself(); }
     [[nodiscard]] environment& where() { return where_; }
+
+    // Returns memory for the pieces of operations, or for what the other side accesses, of the
+    // kinds of the environment.
+    [[nodiscard]] test::memory_block local_block(std::span<const std::byte> content) {
+        return {where_.local_memory(), content};
+    }
+    [[nodiscard]] test::memory_block remote_block(std::span<const std::byte> content) {
+        return {where_.remote_memory(), content};
+    }
 
     // Closes and forgets a side.
     void remove(std::size_t number) { sides_[number].reset(); }
