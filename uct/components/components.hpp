@@ -7,7 +7,8 @@
 
 namespace uct {
 
-// Returns every built-in transport, nearest first. An explicit list, no static constructors.
+// Returns every built-in transport: those that carry messages, nearest first, then those of
+// accelerators. An explicit list, no static constructors.
 [[nodiscard]] std::span<const component* const> builtin_components() noexcept;
 
 }  // namespace uct

@@ -1,6 +1,7 @@
 // Table of all transports that the suite runs on. A new transport adds its rows here.
 
 #include "test/conformance/support/environment.hpp"
+#include "ucs/cuda/driver.hpp"
 #include "uct/components/components.hpp"
 #include "uct/sim/component.hpp"
 
@@ -18,6 +19,8 @@ struct variant {
     bool landing = false;
     bool checks_remote_memory = false;
     std::vector<setting> settings{};
+    ucs_memory_type_t local_memory = UCS_MEMORY_TYPE_HOST;
+    ucs_memory_type_t remote_memory = UCS_MEMORY_TYPE_HOST;
 };
 
 ucs::config::source source_of(const variant& options) {
@@ -39,6 +42,8 @@ public:
     bool reaches_only_itself() const override { return options_.only_itself; }
     bool landing() const override { return options_.landing; }
     bool checks_remote_memory() const override { return options_.checks_remote_memory; }
+    ucs_memory_type_t local_memory() const override { return options_.local_memory; }
+    ucs_memory_type_t remote_memory() const override { return options_.remote_memory; }
 
 private:
     const uct::component& transport_;
@@ -72,6 +77,17 @@ private:
     uct::sim::fabric fabric_;
     Component component_;
 };
+
+std::string name_of(ucs_memory_type_t kind) {
+    switch (kind) {
+        case UCS_MEMORY_TYPE_CUDA:
+            return "device";
+        case UCS_MEMORY_TYPE_CUDA_MANAGED:
+            return "managed";
+        default:
+            return "host";
+    }
+}
 
 void add_built_in(std::vector<transport_row>& table, const std::string& row,
                   const std::string& transport, const std::string& device,
@@ -115,6 +131,34 @@ void add_tcp(std::vector<transport_row>& table) {
     add_built_in(table, "tcp v4 encrypted", "tcp", "lo", {.settings = {v4, key, encryption}});
     add_built_in(table, "tcp v6 encrypted landing", "tcp", "lo",
                  {.landing = true, .settings = {v6, key, encryption}});
+}
+
+// Every transport of CUDA, with all kinds of memory that it takes. Without a driver the row shows
+// why; test/cuda/driver is a driver for machines without a GPU.
+void add_cuda(std::vector<transport_row>& table, const std::string& transport,
+              std::span<const ucs_memory_type_t> remote_kinds, bool checks_remote_memory) {
+    if (ucs::cuda::start_driver() == nullptr) {
+        table.push_back({transport, {}, ucs::cuda::why_no_driver()});
+        return;
+    }
+    constexpr ucs_memory_type_t all[] = {UCS_MEMORY_TYPE_HOST, UCS_MEMORY_TYPE_CUDA,
+                                         UCS_MEMORY_TYPE_CUDA_MANAGED};
+    for (const ucs_memory_type_t local : all) {
+        for (const ucs_memory_type_t remote : remote_kinds) {
+            const std::string row = transport + " " + name_of(local) + " and " + name_of(remote);
+            add_built_in(table, row, transport, "",
+                         {.checks_remote_memory = checks_remote_memory,
+                          .local_memory = local,
+                          .remote_memory = remote});
+        }
+    }
+    // Every operation waits for the one before.
+    add_built_in(
+        table, transport + " one event", transport, "",
+        {.checks_remote_memory = checks_remote_memory,
+         .settings = {{transport == "cuda_ipc" ? "CUDA_IPC_MAX_EVENTS" : "CUDA_COPY_MAX_EVENTS",
+                       "1"}},
+         .remote_memory = UCS_MEMORY_TYPE_CUDA});
 }
 
 struct network_kind {
@@ -173,6 +217,9 @@ std::vector<transport_row> transport_table() {
     add_built_in(table, "self", "self", "", {.only_itself = true});
     add_built_in(table, "posix", "posix", "");
     add_built_in(table, "cma", "cma", "", {.checks_remote_memory = true});
+    constexpr ucs_memory_type_t any_memory[] = {UCS_MEMORY_TYPE_HOST, UCS_MEMORY_TYPE_CUDA,
+                                                UCS_MEMORY_TYPE_CUDA_MANAGED};
+    add_cuda(table, "cuda_copy", any_memory, false);
     add_tcp(table);
     // Peers are given up sooner than by default.
     const setting impatient{"RC_VERBS_TIMEOUT", "60ms"};
