@@ -3,7 +3,7 @@
 
 #include "ucm/event/handler_list.hpp"
 #include "ucm/event/trial.hpp"
-#include "ucm/hook/install.hpp"
+#include "ucm/hook/libc.hpp"
 
 namespace ucm {
 namespace {
@@ -12,8 +12,8 @@ namespace {
 // place and still not be called, for example under a tool that has translated the code before;
 // therefore the kinds are tried.
 int detected(int events) noexcept {
-    hook::repair();
-    return kinds_that_arrive(events & hook::installed());
+    hook::libc().repair();
+    return kinds_that_arrive(events & hook::libc().installed());
 }
 
 // Like detected, after an attempt to detect all of the kinds. Finding functions needs the
@@ -21,14 +21,14 @@ int detected(int events) noexcept {
 // functions.
 int detect(int events) noexcept {
     if (events == 0) return 0;
-    if (handler_list::is_notifying()) return events & hook::installed();
-    if (ucm_global_opts.mmap_hook_mode != UCM_MMAP_HOOK_NONE) hook::install(events);
+    if (handler_list::is_notifying()) return events & hook::libc().installed();
+    if (ucm_global_opts.mmap_hook_mode != UCM_MMAP_HOOK_NONE) hook::libc().install(events);
     return detected(events);
 }
 
 void in_child() noexcept {
     handlers().forget_other_threads();
-    hook::forget_other_threads();
+    hook::libc().forget_other_threads();
 }
 
 // A thread that does not exist in the child of a fork may hold the list's lock.

@@ -2,27 +2,12 @@
 
 #include <cstring>
 
+#include "ucm/hook/instruction.hpp"
+#include "ucm/hook/prologue.hpp"
+#include "ucm/hook/relocation.hpp"
+
 namespace ucm::hook {
 namespace {
-
-constexpr std::uint8_t branch_mark[] = {0xf3, 0x0f, 0x1e, 0xfa};  // endbr64
-
-bool is_branch_mark(const std::uint8_t* code) noexcept {
-    return std::memcmp(code, branch_mark, sizeof(branch_mark)) == 0;
-}
-
-// Returns the length of the operand at `code`: a ModRM byte with its SIB byte and displacement.
-std::size_t operand_length(const std::uint8_t* code) noexcept {
-    const unsigned mode = *code >> 6;
-    const unsigned base = *code & 7U;
-    if (mode == 3) return 1;
-    const bool has_index = base == 4;
-    std::size_t length = has_index ? 2 : 1;
-    if (mode == 1) length += 1;
-    const bool no_base = mode == 0 && (has_index ? (code[1] & 7U) == 5 : base == 5);
-    if (mode == 2 || no_base) length += 4;
-    return length;
-}
 
 template<class T>
 T read(const std::uint8_t* from) noexcept {
@@ -31,17 +16,12 @@ T read(const std::uint8_t* from) noexcept {
     return value;
 }
 
-const void* relative_target(const std::uint8_t* after, const std::uint8_t* offset) noexcept {
-    return after + read<std::int32_t>(offset);
-}
-
-// Returns the target if `code` is an unconditional jump in a form that libraries write over the
-// functions that they replace, otherwise nullptr.
-const void* jump_target(const std::uint8_t* code) noexcept {
-    if (code[0] == 0xe9) return relative_target(code + 5, code + 1);
-    if (code[0] == 0xff && code[1] == 0x25) {  // jump through a pointer in memory
-        return read<const void*>(
-            static_cast<const std::uint8_t*>(relative_target(code + 6, code + 2)));
+// Returns the target if the instruction is an unconditional jump in a form that libraries write
+// over the functions that they replace, otherwise nullptr.
+const void* jump_target(const std::uint8_t* code, const instruction& jump) noexcept {
+    if (jump.is(0xe9)) return branch_target(code, jump);
+    if (jump.is(0xff, 4) && jump.rip_offset != 0) {  // jump through a pointer in memory
+        return read<const void*>(branch_target(code, jump));
     }
     const bool by_rax = code[0] == 0x48 && code[1] == 0xb8 && code[10] == 0xff && code[11] == 0xe0;
     const bool by_r11 = code[0] == 0x49 && code[1] == 0xbb && code[10] == 0x41 &&
@@ -49,82 +29,60 @@ const void* jump_target(const std::uint8_t* code) noexcept {
     return by_rax || by_r11 ? read<const void*>(code + 2) : nullptr;
 }
 
-// Returns whether the instruction cannot affect a replacement function that takes over after it: it
-// only copies a register into the scratch register r10.
-bool has_no_effect(const std::uint8_t* code) noexcept {
-    return (code[0] & 0xf1U) == 0x41 && code[1] == 0x89 && (code[2] & 0xc7U) == 0xc2;
-}
-
-bool grows_stack(const std::uint8_t* code) noexcept {
-    return code[0] == 0x48 && code[1] == 0x83 && code[2] == 0xec && code[3] < 0x80;
-}
-
 bool can_be_written_at_once(const std::uint8_t* address) noexcept {
     constexpr std::uintptr_t together = 16;
     return reinterpret_cast<std::uintptr_t>(address) % together + jump_size <= together;
 }
 
-}  // namespace
-
-std::size_t instruction_length(const std::uint8_t* code) noexcept {
-    if (is_branch_mark(code)) return sizeof(branch_mark);
-    const std::uint8_t* cursor = code;
-    if (*cursor == 0x64) ++cursor;  // prefix FS: the address is relative to thread-local memory
-    const bool extended = (*cursor & 0xf0U) == 0x40;
-    const bool wide = extended && (*cursor & 8U) != 0;
-    if (extended) ++cursor;
-    const std::uint8_t opcode = *cursor++;
-    const auto length = [&](std::size_t rest) {
-        return static_cast<std::size_t>(cursor - code) + rest;
-    };
-    if (opcode >= 0x50 && opcode < 0x60) return length(0);             // push, pop
-    if (opcode >= 0xb8 && opcode < 0xc0) return length(wide ? 8 : 4);  // mov constant
-    switch (opcode) {
-        case 0xe9:  // jmp
-            return length(4);
-        case 0x31:  // xor
-        case 0x33:
-        case 0x85:  // test
-        case 0x89:  // mov
-        case 0x8b:
-        case 0x8d:  // lea
-            return length(operand_length(cursor));
-        case 0x81:  // add, sub, cmp, … constant
-        case 0xc7:  // mov constant
-            return length(operand_length(cursor) + 4);
-        case 0x83:  // add, sub, cmp, … constant of one byte
-            return length(operand_length(cursor) + 1);
-        case 0xf7:  // test constant; other instructions with this opcode are unknown
-            return (*cursor & 0x38U) == 0 ? length(operand_length(cursor) + 4) : 0;
-        case 0xff:  // jmp through a pointer
-            return (*cursor & 0x38U) == 0x20 ? length(operand_length(cursor)) : 0;
-        default:
-            return 0;
+// Returns true if a branch of the function leads to `address` or to an instruction between it and
+// the first one. Ends at code that it cannot decode.
+bool is_branched_to(const std::uint8_t* function, std::size_t size,
+                    const std::uint8_t* address) noexcept {
+    for (const std::uint8_t* cursor = function; cursor < function + size;) {
+        const instruction next = decode(cursor);
+        if (next.length == 0) return false;
+        if (next.branch_size != 0 && !next.is(0xe8)) {
+            const std::uint8_t* const target = branch_target(cursor, next);
+            if (target > function && target <= address) return true;
+        }
+        cursor += next.length;
     }
+    return false;
 }
 
-entry find_entry(std::uint8_t* function) noexcept {
-    constexpr std::size_t furthest = 16;
-    entry found;
+}  // namespace
+
+bool undo_code::prepend(const std::uint8_t* code, std::size_t size) noexcept {
+    if (size > first_) return false;
+    first_ -= size;
+    std::memcpy(bytes_ + first_, code, size);
+    return true;
+}
+
+entry find_entry(std::uint8_t* function, std::size_t size) noexcept {
+    constexpr std::size_t furthest = 64;
+    const std::uint8_t* const end = function + (size < furthest ? size : furthest);
+    prologue passed;
     std::uint8_t* cursor = function;
-    while (cursor < function + furthest) {
-        const std::size_t length = instruction_length(cursor);
-        if (length >= jump_size && can_be_written_at_once(cursor)) {
-            found.address = cursor;
-            found.existing_target = jump_target(cursor);
-            return found;
+    while (cursor < end) {
+        const instruction next = decode(cursor);
+        if (next.length == 0) return {};
+        if (next.length >= jump_size && can_be_written_at_once(cursor) && is_relocatable(next)) {
+            if (is_branched_to(function, size, cursor)) return {};
+            return {cursor, function, passed.undo(), jump_target(cursor, next)};
         }
-        if (grows_stack(cursor) && found.stack == 0) {
-            found.stack = cursor[3];
-        } else if (!is_branch_mark(cursor) && !has_no_effect(cursor)) {
-            return {};
-        }
-        cursor += length;
+        if (!passed.pass(cursor, next)) return {};
+        cursor += next.length;
     }
     return {};
 }
 
-entry find_syscall_entry(std::uint8_t* function) noexcept {
+bool begins_with_jump(const std::uint8_t* function) noexcept {
+    if (is_branch_mark(function)) function += decode(function).length;
+    return jump_target(function, decode(function)) != nullptr;
+}
+
+entry find_syscall_entry(std::uint8_t* function, std::size_t size) noexcept {
     constexpr std::uint8_t shuffle[] = {
         0x48, 0x89, 0xf8,              // mov %rdi,%rax
         0x48, 0x89, 0xf7,              // mov %rsi,%rdi
@@ -136,10 +94,12 @@ entry find_syscall_entry(std::uint8_t* function) noexcept {
         0x0f, 0x05,                    // syscall
     };
     constexpr std::size_t before = 18;
-    if (is_branch_mark(function)) function += sizeof(branch_mark);
-    if (std::memcmp(function, shuffle, sizeof(shuffle)) != 0) return {};
-    std::uint8_t* address = function + before;
-    return can_be_written_at_once(address) ? entry{address, 0, nullptr} : entry{};
+    const std::size_t mark = is_branch_mark(function) ? 4 : 0;
+    if (size < mark + sizeof(shuffle)) return {};
+    if (std::memcmp(function + mark, shuffle, sizeof(shuffle)) != 0) return {};
+    std::uint8_t* const address = function + mark + before;
+    if (!can_be_written_at_once(address)) return {};
+    return {address, function, {}, nullptr};
 }
 
 }  // namespace ucm::hook

@@ -5,6 +5,8 @@
 #include <cstring>
 
 #include "ucm/api/ucm.h"
+#include "ucm/hook/instruction.hpp"
+#include "ucm/hook/relocation.hpp"
 
 #ifndef MAP_FIXED_NOREPLACE
 #define MAP_FIXED_NOREPLACE 0x100000
@@ -28,7 +30,7 @@ std::uint8_t* take_page(std::uintptr_t address) noexcept {
 
 bool trampoline_page::open(const void* code) noexcept {
     // A jump of five bytes reaches 2 GB. The page is within 1 GB of `code`, so that jumps from
-    // everywhere in the C library reach it.
+    // everywhere in its library reach it.
     constexpr std::uintptr_t step = std::uintptr_t{1} << 20;
     constexpr std::uintptr_t reach = std::uintptr_t{1} << 30;
     const std::uintptr_t middle = reinterpret_cast<std::uintptr_t>(code) & ~(step - 1);
@@ -39,22 +41,36 @@ bool trampoline_page::open(const void* code) noexcept {
     return page_ != nullptr;
 }
 
-const void* trampoline_page::add_jump(int stack, const void* target) noexcept {
-    constexpr std::size_t most = 4 + 6 + sizeof(target);
-    if (used_ + most > page_bytes) return nullptr;
+const void* trampoline_page::add_jump(const undo_code& undo, const void* target) noexcept {
+    if (used_ + undo.size() + far_jump_size > page_bytes) return nullptr;
     std::uint8_t* const begin = page_ + used_;
-    std::uint8_t* cursor = begin;
-    if (stack != 0) {  // add $n,%rsp or sub $n,%rsp
-        const std::uint8_t change[] = {0x48, 0x83,
-                                       static_cast<std::uint8_t>(stack > 0 ? 0xc4 : 0xec),
-                                       static_cast<std::uint8_t>(stack > 0 ? stack : -stack)};
-        std::memcpy(cursor, change, sizeof(change));
-        cursor += sizeof(change);
+    std::memcpy(begin, undo.begin(), undo.size());
+    used_ += undo.size() + write_far_jump(begin + undo.size(), target);
+    return begin;
+}
+
+// The gate has the instructions up to the one where the jump lies, and those that another library
+// may overwrite with a longer jump at the start of the function.
+const void* trampoline_page::add_gate(const entry& replaced) noexcept {
+    constexpr std::size_t longest_foreign_jump = 4 + 14;  // after the mark of a branch target
+    std::size_t used = used_;
+    const std::uint8_t* from = replaced.function;
+    bool continues = true;
+    while (continues) {
+        const bool needed = from <= replaced.address;
+        if (!needed && from >= replaced.function + longest_foreign_jump) break;
+        if (used + longest_relocated + far_jump_size > page_bytes) return nullptr;
+        const instruction next = decode(from);
+        const std::size_t written = relocate(from, next, page_ + used);
+        if (written == 0 && needed) return nullptr;
+        if (written == 0) break;
+        used += written;
+        from += next.length;
+        continues = !leaves(next);
     }
-    constexpr std::uint8_t jump[] = {0xff, 0x25, 0, 0, 0, 0};  // jmp through the pointer behind it
-    std::memcpy(cursor, jump, sizeof(jump));
-    std::memcpy(cursor + sizeof(jump), &target, sizeof(target));
-    used_ += most;
+    if (continues) used += write_far_jump(page_ + used, from);
+    const void* const begin = page_ + used_;
+    used_ = used;
     return begin;
 }
 

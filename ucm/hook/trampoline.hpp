@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "ucm/hook/entry.hpp"
+
 namespace ucm::hook {
 
 // A page of trampolines near a library, written once and then only executed. Used while
@@ -14,9 +16,14 @@ public:
     // if there is none.
     [[nodiscard]] bool open(const void* code) noexcept;
 
-    // Adds a trampoline that removes `stack` bytes from the stack (or adds them, if negative) and
-    // jumps to `target`. Returns the address of the trampoline, or nullptr if the page is full.
-    const void* add_jump(int stack, const void* target) noexcept;
+    // Adds a trampoline that undoes the instructions before an entry and jumps to `target`. Returns
+    // its address, or nullptr if the page is full.
+    [[nodiscard]] const void* add_jump(const undo_code& undo, const void* target) noexcept;
+
+    // Adds a gate: code to call in place of the function of an entry, when a jump has been written
+    // there. It has the function's first instructions, and continues behind them. Returns nullptr
+    // if an instruction cannot be moved or the page is full.
+    [[nodiscard]] const void* add_gate(const entry& replaced) noexcept;
 
     // Makes the trampolines executable. Returns false if the system does not permit it.
     [[nodiscard]] bool close() noexcept;
