@@ -13,7 +13,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 # The wanted order of the folders of each layer: a folder includes folders of its own group and of the groups to its left.
 # A sub-folder without an entry belongs to its parent; `algo/*` stands for all sub-folders of algo that have no entry.
 ORDER = {
-    "ucm": "api <- event <- hook <- capi",
+    "ucm": "api <- event <- hook <- cuda <- capi",
     "ucs": "type wire <- random <- datastruct <- time <- sys <- arch log <- config <- descriptor <- async debug security topology"
            " <- cuda net vfs <- stats vfs/fuse <- memory <- settings <- capi",
     "uct": "api <- base <- cuda/base ib/base sm/base <- ib/rc/base ib/rdmacm ib/ud/base sm/memory"

@@ -1,12 +1,13 @@
 /*
  * UCM: notifies handlers when memory is mapped, unmapped or moved.
  *
- * Nothing is observed until a handler is set. Then functions of the C library are replaced, so that
- * their calls are detected from any caller, including the C library itself. They stay replaced
- * until the process ends. A program or library (such as MPI with its own hooks) can declare a kind
- * of events "external": it then reports all changes of that kind, by ucm_vm_mmap and ucm_vm_munmap,
- * or by changing memory through ucm_mmap and similar functions, and nothing is replaced for that
- * kind. All functions may be called by any thread. docs/memory-events.md has the limits.
+ * Nothing is observed until a handler is set. Then functions of the C library, or of the CUDA
+ * driver for memory of GPUs, are replaced, so that their calls are detected from any caller,
+ * including the C library itself. They stay replaced until the process ends. A program or library
+ * (such as MPI with its own hooks) can declare a kind of events "external": it then reports
+ * all changes of that kind, by ucm_vm_mmap and ucm_vm_munmap, or by changing memory through
+ * ucm_mmap and similar functions, and nothing is replaced for that kind. All functions may be
+ * called by any thread. docs/memory-events.md has the limits.
  */
 #ifndef UCM_API_UCM_H_
 #define UCM_API_UCM_H_
@@ -40,17 +41,16 @@ typedef enum ucm_event_type {
     UCM_EVENT_VM_MAPPED = UCS_BIT(16),   /* after pages appeared */
     UCM_EVENT_VM_UNMAPPED = UCS_BIT(17), /* before pages go away */
 
-    /* Memory of other kinds than the host's. */
-    UCM_EVENT_MEM_TYPE_ALLOC = UCS_BIT(20),
-    UCM_EVENT_MEM_TYPE_FREE = UCS_BIT(21),
+    /* Memory of GPUs. The CUDA driver must be in the process when the handler is set. */
+    UCM_EVENT_MEM_TYPE_ALLOC = UCS_BIT(20), /* after the allocation */
+    UCM_EVENT_MEM_TYPE_FREE = UCS_BIT(21),  /* before the memory is freed */
 
     /* For ucm_set_event_handler. */
     UCM_EVENT_FLAG_NO_INSTALL = UCS_BIT(24),    /* accept incomplete events */
-    UCM_EVENT_FLAG_EXISTING_ALLOC = UCS_BIT(25) /* also report earlier allocations */
+    UCM_EVENT_FLAG_EXISTING_ALLOC = UCS_BIT(25) /* has no effect */
 } ucm_event_type_t;
 
-/** Method of replacing functions of the C library. There is only one: RELOC is the same as BISTRO.
- */
+/** Method of replacing functions. There is only one: RELOC is the same as BISTRO. */
 typedef enum ucm_mmap_hook_mode {
     UCM_MMAP_HOOK_NONE, /* none: only reported events arrive */
     UCM_MMAP_HOOK_RELOC,
@@ -124,8 +124,8 @@ typedef union ucm_event {
     } vm_mapped, vm_unmapped;
     struct {
         void* address;
-        size_t size;
-        ucs_memory_type_t mem_type;
+        size_t size;                /* 0: unknown */
+        ucs_memory_type_t mem_type; /* CUDA or CUDA_MANAGED */
     } mem_type;
 } ucm_event_t;
 
@@ -133,10 +133,11 @@ typedef union ucm_event {
 typedef struct ucm_global_config {
     ucs_log_level_t log_level;
     int enable_events;                   /* 0: handlers are refused */
-    ucm_mmap_hook_mode_t mmap_hook_mode; /* NONE: functions are not replaced */
+    ucm_mmap_hook_mode_t mmap_hook_mode; /* NONE: the C library is left alone */
     int enable_malloc_hooks;
     int enable_malloc_reloc;
-    int cuda_hook_modes;
+    int cuda_hook_modes; /* UCS_BIT(ucm_mmap_hook_mode_t); neither RELOC nor BISTRO: the CUDA driver
+                            is left alone */
     int enable_dynamic_mmap_thresh;
     size_t alloc_alignment;
     int dlopen_process_rpath;
@@ -166,9 +167,9 @@ typedef void (*ucm_event_callback_t)(ucm_event_type_t event_type, ucm_event_t* e
  * @param priority  handlers run in ascending order, those of one priority in the order added.
  * @return UCS_OK; UCS_ERR_UNSUPPORTED if one of the events is neither declared external nor
  *         detectable (not with UCM_EVENT_FLAG_NO_INSTALL), or if events are not enabled. That is
- *         always so for UCM_EVENT_SBRK, whose calls are detected as UCM_EVENT_BRK.
- *         UCS_ERR_INVALID_PARAM if the callback is null or a bit is not one of ucm_event_type_t;
- *         UCS_ERR_NO_MEMORY.
+ *         always so for UCM_EVENT_SBRK, whose calls are detected as UCM_EVENT_BRK, and while the
+ *         CUDA driver is not loaded for memory of GPUs. UCS_ERR_INVALID_PARAM if the callback is
+ *         null or a bit is not one of ucm_event_type_t; UCS_ERR_NO_MEMORY.
  */
 ucs_status_t ucm_set_event_handler(int events, int priority, ucm_event_callback_t cb, void* arg);
 

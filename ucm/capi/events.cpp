@@ -1,6 +1,7 @@
 // C functions that register handlers, declare external sources and report ranges.
 #include <pthread.h>
 
+#include "ucm/cuda/driver.hpp"
 #include "ucm/event/handler_list.hpp"
 #include "ucm/event/trial.hpp"
 #include "ucm/hook/libc.hpp"
@@ -8,12 +9,25 @@
 namespace ucm {
 namespace {
 
+int installed() noexcept {
+    return hook::libc().installed() | cuda::driver().installed();
+}
+
+// Attempts to detect these kinds of events. There is one method to replace functions of the CUDA
+// driver, so both bits of its modes select it.
+void install(int events) noexcept {
+    constexpr int by_code = UCS_BIT(UCM_MMAP_HOOK_RELOC) | UCS_BIT(UCM_MMAP_HOOK_BISTRO);
+    if (ucm_global_opts.mmap_hook_mode != UCM_MMAP_HOOK_NONE) hook::libc().install(events);
+    if ((ucm_global_opts.cuda_hook_modes & by_code) != 0) cuda::driver().install(events);
+}
+
 // Returns the requested kinds of events that this library detects. Replaced functions may be in
 // place and still not be called, for example under a tool that has translated the code before;
 // therefore the kinds are tried.
 int detected(int events) noexcept {
     hook::libc().repair();
-    return kinds_that_arrive(events & hook::libc().installed());
+    cuda::driver().repair();
+    return kinds_that_arrive(events & installed());
 }
 
 // Like detected, after an attempt to detect all of the kinds. Finding functions needs the
@@ -21,14 +35,15 @@ int detected(int events) noexcept {
 // functions.
 int detect(int events) noexcept {
     if (events == 0) return 0;
-    if (handler_list::is_notifying()) return events & hook::libc().installed();
-    if (ucm_global_opts.mmap_hook_mode != UCM_MMAP_HOOK_NONE) hook::libc().install(events);
+    if (handler_list::is_notifying()) return events & installed();
+    install(events);
     return detected(events);
 }
 
 void in_child() noexcept {
     handlers().forget_other_threads();
     hook::libc().forget_other_threads();
+    cuda::driver().forget_other_threads();
 }
 
 // A thread that does not exist in the child of a fork may hold the list's lock.

@@ -46,7 +46,7 @@ SEQUENCES = {
 # (sequence, position): the reason why this library returns another result.
 DIFFERENT = {
     ("events of device memory", 1):
-        "no memory of devices is watched here, and a handler that waits for it must know",
+        "the CUDA driver is not loaded, and a handler that waits for its memory must know",
 }
 
 
