@@ -2,8 +2,6 @@
 
 #include <mutex>
 
-#include "ucs/config/enum_type.hpp"
-
 namespace ucs::memory {
 
 inline constexpr config::enum_name<ucm_mmap_hook_mode_t> hook_mode_names[] = {
@@ -14,6 +12,12 @@ inline constexpr config::enum_name<ucm_mmap_hook_mode_t> hook_mode_names[] = {
 template<>
 const ucs::config::value_type& ucs::config::value_type_of<ucm_mmap_hook_mode_t>() {
     return enum_type<ucs::memory::hook_mode_names>();
+}
+
+template<>
+const ucs::config::value_type&
+ucs::config::value_type_of<ucs::config::enum_set<ucm_mmap_hook_mode_t>>() {
+    return enum_set_type<ucs::memory::hook_mode_names>();
 }
 
 namespace ucs::memory {
@@ -34,6 +38,12 @@ const config::table& event_settings::options() {
                 "the C library's functions; reloc is the same here; none leaves the C library "
                 "unchanged,\n"
                 "and other libraries must report the events (Open MPI does)."),
+            make_option<&event_settings::cuda_hook_modes>(
+                "MEM_CUDA_HOOK_MODE", "bistro",
+                "How allocated and freed memory of GPUs is detected. bistro patches the code of "
+                "the\n"
+                "CUDA driver's functions; reloc is the same here; none leaves the driver "
+                "unchanged."),
         }};
     return options;
 }
@@ -47,6 +57,9 @@ ucs_status_t configure_events(const config::source& from) {
     if (from.find("MEM_EVENTS") != nullptr) ucm_global_opts.enable_events = loaded->enable ? 1 : 0;
     if (from.find("MEM_MMAP_HOOK_MODE") != nullptr) {
         ucm_global_opts.mmap_hook_mode = loaded->hook_mode;
+    }
+    if (from.find("MEM_CUDA_HOOK_MODE") != nullptr) {
+        ucm_global_opts.cuda_hook_modes = static_cast<int>(loaded->cuda_hook_modes.bits);
     }
     return UCS_OK;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ucm/api/ucm.h"
+#include "ucs/config/enum_type.hpp"
 #include "ucs/config/source.hpp"
 
 namespace ucs::memory {
@@ -9,6 +10,7 @@ namespace ucs::memory {
 struct event_settings {
     bool enable = true;
     ucm_mmap_hook_mode_t hook_mode = UCM_MMAP_HOOK_BISTRO;
+    config::enum_set<ucm_mmap_hook_mode_t> cuda_hook_modes;
 
     static const config::table& options();
 };

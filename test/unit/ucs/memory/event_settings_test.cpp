@@ -19,6 +19,15 @@ TEST_CASE("options of memory events are passed to libucm if they are set") {
     CHECK(ucs::memory::configure_events(from) == UCS_OK);
     CHECK(ucm_global_opts.enable_events == 1);
     CHECK(ucm_global_opts.mmap_hook_mode == UCM_MMAP_HOOK_RELOC);
+    CHECK(ucm_global_opts.cuda_hook_modes == usual.cuda_hook_modes);
+
+    from.set("MEM_CUDA_HOOK_MODE", "reloc,bistro");
+    CHECK(ucs::memory::configure_events(from) == UCS_OK);
+    CHECK(ucm_global_opts.cuda_hook_modes ==
+          (UCS_BIT(UCM_MMAP_HOOK_RELOC) | UCS_BIT(UCM_MMAP_HOOK_BISTRO)));
+    from.set("MEM_CUDA_HOOK_MODE", "none");
+    CHECK(ucs::memory::configure_events(from) == UCS_OK);
+    CHECK(ucm_global_opts.cuda_hook_modes == UCS_BIT(UCM_MMAP_HOOK_NONE));
 
     from.set("MEM_EVENTS", "n");
     from.set("MEM_MMAP_HOOK_MODE", "ptrace");
