@@ -123,12 +123,14 @@ void serve(const stream_ref& on) {
     }
 }
 
-// Signals of the program are left to its own threads.
+// Signals of the program are left to its own threads, except those of mistakes of this one.
 void start_thread(const stream_ref& on) {
-    sigset_t all;
+    sigset_t blocked;
     sigset_t before;
-    ::sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before);
+    ::sigfillset(&blocked);
+    for (const int mistake : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP})
+        ::sigdelset(&blocked, mistake);
+    ::pthread_sigmask(SIG_SETMASK, &blocked, &before);
     std::thread(serve, on).detach();
     ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
     on->has_thread = true;

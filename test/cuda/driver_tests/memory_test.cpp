@@ -1,34 +1,7 @@
-#include <setjmp.h>
-#include <signal.h>
-
+#include "test/cuda/driver_tests/faulting.hpp"
 #include "test/cuda/driver_tests/support.hpp"
 
 namespace standin {
-namespace {
-
-sigjmp_buf fault_place;
-
-void on_fault(int) {
-    siglongjmp(fault_place, 1);
-}
-
-// Returns true if the processor cannot read the address.
-[[gnu::no_sanitize("address", "thread", "undefined")]] bool faults(CUdeviceptr address) {
-    struct sigaction caught {};
-    struct sigaction before {};
-    caught.sa_handler = on_fault;
-    ::sigaction(SIGSEGV, &caught, &before);
-    bool has_faulted = true;
-    if (sigsetjmp(fault_place, 1) == 0) {
-        static_cast<void>(*reinterpret_cast<volatile char*>(address));
-        has_faulted = false;
-    }
-    ::sigaction(SIGSEGV, &before, nullptr);
-    return has_faulted;
-}
-
-}  // namespace
-
 TEST_CASE("the processor cannot access memory of a device") {
     const current_primary primary;
     const device_buffer small(100);
