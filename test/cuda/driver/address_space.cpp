@@ -116,7 +116,8 @@ void unmap(std::uint64_t address, std::size_t length) {
 }
 
 void open(std::uint64_t address, std::size_t length) {
-    open_mapping& mapping = places().open.try_emplace(address, length, 0U).first->second;
+    open_mapping& mapping =
+        places().open.try_emplace(address, open_mapping{length, 0}).first->second;
     if (mapping.count++ == 0) protect(address, mapping.length, PROT_READ | PROT_WRITE);
 }
 

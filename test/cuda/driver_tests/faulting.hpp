@@ -19,7 +19,8 @@ inline void on_fault(int) {
 }  // namespace detail
 
 // Returns true if the processor cannot read the address. One thread at a time.
-[[gnu::no_sanitize("address", "thread", "undefined")]] inline bool faults(CUdeviceptr address) {
+__attribute__((no_sanitize("address", "thread", "undefined"))) inline bool faults(
+    CUdeviceptr address) {
     struct sigaction caught {};
     struct sigaction before {};
     caught.sa_handler = detail::on_fault;
