@@ -77,10 +77,10 @@ std::size_t size_at(CUdeviceptr address) noexcept {
 ucs_memory_type_t type_at(CUdeviceptr address) noexcept {
     const auto query =
         hook::function_at<cuPointerGetAttribute_function>(functions[index_pointer_attribute].code);
-    bool is_managed = false;
+    unsigned is_managed = 0;  // drivers write one byte or four
     const bool is_known = query != nullptr && query(&is_managed, CU_POINTER_ATTRIBUTE_IS_MANAGED,
                                                     address) == CUDA_SUCCESS;
-    return is_known && is_managed ? UCS_MEMORY_TYPE_CUDA_MANAGED : UCS_MEMORY_TYPE_CUDA;
+    return is_known && is_managed != 0 ? UCS_MEMORY_TYPE_CUDA_MANAGED : UCS_MEMORY_TYPE_CUDA;
 }
 
 // Reports memory that is about to be freed, and still exists.
