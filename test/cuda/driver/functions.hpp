@@ -44,11 +44,23 @@ namespace standin {
 
 using namespace ucs::cuda;
 
+// Makes a function begin with an instruction of eight bytes, at an address that is a multiple of
+// 16, so that libucm can replace it in every build.
+#if defined(__clang__)
+#define STANDIN_REPLACEABLE \
+    __attribute__((aligned(16), patchable_function_entry(8), no_sanitize("function")))
+#elif defined(__x86_64__)
+#define STANDIN_REPLACEABLE __attribute__((aligned(16), ms_hook_prologue))
+#else
+#define STANDIN_REPLACEABLE
+#endif
+
 // Each definition includes this header: one with other parameters does not compile.
 #define STANDIN_DECLARE(name, parameters) \
-    extern "C" [[gnu::visibility("default")]] CUresult name parameters;
+    extern "C" [[gnu::visibility("default")]] STANDIN_REPLACEABLE CUresult name parameters;
 STANDIN_FUNCTIONS(STANDIN_DECLARE)
 #undef STANDIN_DECLARE
+#undef STANDIN_REPLACEABLE
 
 // Names the functions inside the stand-in.
 enum class function : unsigned {
