@@ -16,10 +16,12 @@ enum function_index : std::size_t {
     index_alloc_from_pool,
     index_alloc_from_pool_ptsz,
     index_map,
+    index_open,
     index_free,
     index_free_async,
     index_free_async_ptsz,
     index_unmap,
+    index_close,
     index_address_range,
     index_pointer_attribute,
     function_count
@@ -130,6 +132,14 @@ CUresult replaced_map(CUdeviceptr address, std::size_t size, std::size_t offset,
     return result;
 }
 
+CUresult replaced_open(CUdeviceptr* address, CUipcMemHandle handle, unsigned flags) noexcept {
+    const CUresult result = call(index_open, address, handle, flags);
+    if (result == CUDA_SUCCESS && is_reported(UCM_EVENT_MEM_TYPE_ALLOC)) {
+        report_allocated(result, address, size_at(*address));
+    }
+    return result;
+}
+
 CUresult replaced_free(CUdeviceptr address) noexcept {
     report_freed(address);
     return call(index_free, address);
@@ -146,6 +156,11 @@ CUresult replaced_unmap(CUdeviceptr address, std::size_t size) noexcept {
         report(UCM_EVENT_MEM_TYPE_FREE, address, size, UCS_MEMORY_TYPE_CUDA);
     }
     return call(index_unmap, address, size);
+}
+
+CUresult replaced_close(CUdeviceptr address) noexcept {
+    report_freed(address);
+    return call(index_close, address);
 }
 
 using hook::code_of;
@@ -173,8 +188,9 @@ constexpr hook::replaced_function deallocator(const char* name,
 
 constexpr bool in_newer_drivers = true;
 
-// The _ptsz functions use the calling thread's own default stream. Functions that allocate or
-// register memory of the host are left alone.
+// The _ptsz functions use the calling thread's own default stream. Opening and closing a handle of
+// another process's memory is to this process as allocating and freeing it. Functions that allocate
+// or register memory of the host are left alone.
 constinit hook::replaced_function functions[function_count] = {
     allocator("cuMemAlloc_v2", code_of<replaced_alloc>),
     allocator("cuMemAllocPitch_v2", code_of<replaced_alloc_pitch>),
@@ -188,11 +204,13 @@ constinit hook::replaced_function functions[function_count] = {
     allocator("cuMemAllocFromPoolAsync_ptsz",
               code_of<replaced_alloc_from_pool<index_alloc_from_pool_ptsz>>, in_newer_drivers),
     allocator("cuMemMap", code_of<replaced_map>, in_newer_drivers),
+    allocator("cuIpcOpenMemHandle_v2", code_of<replaced_open>, in_newer_drivers),
     deallocator("cuMemFree_v2", code_of<replaced_free>),
     deallocator("cuMemFreeAsync", code_of<replaced_free_async<index_free_async>>, in_newer_drivers),
     deallocator("cuMemFreeAsync_ptsz", code_of<replaced_free_async<index_free_async_ptsz>>,
                 in_newer_drivers),
     deallocator("cuMemUnmap", code_of<replaced_unmap>, in_newer_drivers),
+    deallocator("cuIpcCloseMemHandle", code_of<replaced_close>),
     {.name = "cuMemGetAddressRange_v2"},
     {.name = "cuPointerGetAttribute"},
 };

@@ -12,6 +12,10 @@ using CUstream = void*;
 using CUmemoryPool = void*;
 using CUmemGenericAllocationHandle = unsigned long long;
 
+struct CUipcMemHandle {
+    char reserved[64];
+};
+
 inline constexpr CUresult CUDA_SUCCESS = 0;
 inline constexpr int CU_POINTER_ATTRIBUTE_IS_MANAGED = 8;
 

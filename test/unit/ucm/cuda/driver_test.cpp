@@ -332,6 +332,16 @@ TEST_CASE_METHOD(watched_driver, "allocated memory is reported after the call") 
         CHECK(gpu.state().arguments == address + size + 15);
         check(UCM_EVENT_MEM_TYPE_ALLOC, address, size);
     }
+    SECTION("cuIpcOpenMemHandle_v2") {
+        struct {
+            std::size_t bytes = size;
+            char reserved[48]{};
+            address_t last = 40;
+        } handle;
+        CHECK(gpu.call("cuIpcOpenMemHandle_v2", &address, handle, 2U) == 0);
+        CHECK(gpu.state().arguments == 42);
+        check(UCM_EVENT_MEM_TYPE_ALLOC, address, size);
+    }
 }
 
 TEST_CASE_METHOD(watched_driver, "freed memory is reported before the call") {
@@ -360,6 +370,10 @@ TEST_CASE_METHOD(watched_driver, "freed memory is reported before the call") {
         CHECK(gpu.call("cuMemUnmap", address, std::size_t{9}) == 0);
         CHECK(gpu.state().bindings <= 1);
         check(UCM_EVENT_MEM_TYPE_FREE, address, 9);
+    }
+    SECTION("cuIpcCloseMemHandle") {
+        CHECK(gpu.call("cuIpcCloseMemHandle", address) == 0);
+        check(UCM_EVENT_MEM_TYPE_FREE, address, size);
     }
     SECTION("managed memory") {
         CHECK(gpu.call("cuMemAllocManaged", &address, size, 1U) == 0);

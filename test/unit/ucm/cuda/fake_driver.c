@@ -19,6 +19,13 @@ struct allocation {
     unsigned char is_managed;
 };
 
+/* A handle of another process's memory. */
+struct handle {
+    size_t size;
+    char reserved[48];
+    address_t last;
+};
+
 static struct allocation live[most];
 static address_t next_address = 0x700000000000;
 static int lock;
@@ -103,6 +110,15 @@ CALLED_BY_ASSEMBLY int map(address_t address, size_t size, size_t offset, addres
     enter();
     note(address + size + offset + handle + flags);
     return leave(0);
+}
+
+CALLED_BY_ASSEMBLY int open_handle(address_t* address, struct handle handle, unsigned flags) {
+    note(handle.last + flags);
+    return add(address, handle.size, 0);
+}
+
+CALLED_BY_ASSEMBLY int close_handle(address_t address) {
+    return drop(address);
 }
 
 CALLED_BY_ASSEMBLY int free_async(address_t address, void* stream) {
@@ -251,6 +267,21 @@ __asm__(
     "1:  movl $1, %eax\n"
     "    ret\n"
     "finish cuMemMap\n"
+
+    /* An argument is on the stack. */
+    "entry cuIpcOpenMemHandle_v2\n"
+    "    pushq %rbx\n"
+    "    subq $0x400, %rsp\n"
+    "    movq %rdi, %rbx\n"
+    "    addq $0x400, %rsp\n"
+    "    popq %rbx\n"
+    "    jmp open_handle\n"
+    "finish cuIpcOpenMemHandle_v2\n"
+
+    "entry cuIpcCloseMemHandle\n"
+    "    movl mode(%rip), %eax\n"
+    "    jmp close_handle\n"
+    "finish cuIpcCloseMemHandle\n"
 
     /* Frees by calling another function that is replaced. */
     "entry cuMemFree_v2\n"
