@@ -38,14 +38,8 @@ std::uint64_t range_begin() {
     return begin;
 }
 
-struct open_mapping {
-    std::size_t length;
-    unsigned count;
-};
-
 struct state {
     std::map<std::uint64_t, std::size_t> holes{{range_begin(), range_length}};
-    std::map<std::uint64_t, open_mapping> open;
 };
 
 state& places() {
@@ -62,10 +56,6 @@ std::uint64_t take_from(hole found, std::uint64_t address, std::size_t length) {
     if (address + length < begin + free)
         places().holes.emplace(address + length, begin + free - address - length);
     return address;
-}
-
-void protect(std::uint64_t address, std::size_t length, int protection) {
-    ::syscall(SYS_mprotect, address, length, protection);
 }
 
 }  // namespace
@@ -112,20 +102,10 @@ void map(std::uint64_t address, std::size_t length, int file, std::size_t offset
 
 void unmap(std::uint64_t address, std::size_t length) {
     map_raw(address, length, PROT_NONE, reserved_flags | MAP_FIXED, -1, 0);
-    places().open.erase(address);
 }
 
-void open(std::uint64_t address, std::size_t length) {
-    open_mapping& mapping =
-        places().open.try_emplace(address, open_mapping{length, 0}).first->second;
-    if (mapping.count++ == 0) protect(address, mapping.length, PROT_READ | PROT_WRITE);
-}
-
-void close(std::uint64_t address) {
-    const auto found = places().open.find(address);
-    if (found == places().open.end() || --found->second.count > 0) return;
-    protect(address, found->second.length, PROT_NONE);
-    places().open.erase(found);
+void set_accessible(std::uint64_t address, std::size_t length, bool is_accessible) {
+    ::syscall(SYS_mprotect, address, length, is_accessible ? PROT_READ | PROT_WRITE : PROT_NONE);
 }
 
 }  // namespace standin::address_space

@@ -29,10 +29,8 @@ void map(std::uint64_t address, std::size_t length, int file, std::size_t offset
          bool is_accessible);
 void unmap(std::uint64_t address, std::size_t length);
 
-// Lets the processor access a mapping while kernels run. Calls nest.
-void open(std::uint64_t address, std::size_t length);
-// Ends this; does nothing if the mapping is gone.
-void close(std::uint64_t address);
+// Lets the processor access a mapping, or forbids it.
+void set_accessible(std::uint64_t address, std::size_t length, bool is_accessible);
 
 }  // namespace address_space
 

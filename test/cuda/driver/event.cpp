@@ -89,7 +89,6 @@ CUresult cuEventQuery(CUevent handle) {
 
 CUresult cuEventSynchronize(CUevent handle) {
     return call(function::cuEventSynchronize, [&](held_lock& lock) {
-        static_cast<void>(current_context());
         const event& found = find_working_event(handle);
         const context_ref owner = found.owner;
         wait_for(lock, {found.recorded});

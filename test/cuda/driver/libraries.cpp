@@ -1,12 +1,10 @@
 #include "test/cuda/driver/libraries.hpp"
 
 #include <map>
-#include <set>
 
-#include "test/cuda/driver/address_space.hpp"
 #include "test/cuda/driver/handle.hpp"
 #include "test/cuda/driver/kernels.hpp"
-#include "test/cuda/driver/memory.hpp"
+#include "test/cuda/driver/open_memory.hpp"
 #include "test/cuda/driver/random.hpp"
 #include "test/cuda/driver/stream.hpp"
 
@@ -51,44 +49,6 @@ CUkernel add_kernel(loaded_library& library, const std::string& name) {
     table().kernels[handle] = found->second;
     return handle;
 }
-
-bool can_kernel_access(const context& running, const allocation& memory) {
-    switch (memory.kind) {
-        case memory_kind::device:
-            return memory.owner.get() == &running || running.peers.contains(memory.owner->id);
-        case memory_kind::imported:
-            return memory.owner.get() == &running;
-        case memory_kind::pool:
-            return memory.on == &running.on;
-        case memory_kind::mapping:
-            return memory.accessible_from.contains(running.on.ordinal);
-        default:
-            return false;  // memory of the host, and managed memory, is always open
-    }
-}
-
-// Memory that is open at its device addresses while a kernel runs.
-class open_memory {
-public:
-    explicit open_memory(const context& running) {
-        const held_lock lock(state_lock());
-        for_each_allocation([&](const allocation_ref& each) {
-            if (!can_kernel_access(running, *each) || !opened_.insert(each->mapped_base).second)
-                return;
-            address_space::open(each->mapped_base, each->mapped_length);
-        });
-    }
-    ~open_memory() {
-        const held_lock lock(state_lock());
-        for (const std::uint64_t each : opened_)
-            address_space::close(each);
-    }
-    open_memory(const open_memory&) = delete;
-    open_memory& operator=(const open_memory&) = delete;
-
-private:
-    std::set<std::uint64_t> opened_;
-};
 
 void run_kernel(const kernel& launched, const launch& settings, const context& running) {
     const open_memory opened(running);

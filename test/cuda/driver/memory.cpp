@@ -8,6 +8,7 @@
 #include "test/cuda/driver/address_space.hpp"
 #include "test/cuda/driver/device_memory.hpp"
 #include "test/cuda/driver/handle.hpp"
+#include "test/cuda/driver/open_memory.hpp"
 #include "test/cuda/driver/random.hpp"
 
 namespace standin {
@@ -52,6 +53,7 @@ allocation_ref find_overlap(std::uint64_t base, std::size_t length) {
 
 void add_allocation(const allocation_ref& added) {
     table()[added->base] = added;
+    open_for_running_kernels(*added);
 }
 
 void forget_allocation(const allocation& forgotten) {
@@ -73,8 +75,13 @@ void map_block(allocation& shown, std::shared_ptr<block> memory, bool is_accessi
     shown.memory = std::move(memory);
 }
 
+void unmap_addresses(std::uint64_t base, std::size_t length) {
+    forget_open_mapping(base);
+    address_space::unmap(base, length);
+}
+
 void unmap_block(const allocation& shown) {
-    address_space::unmap(shown.mapped_base, shown.mapped_length);
+    unmap_addresses(shown.mapped_base, shown.mapped_length);
     address_space::give_back(shown.mapped_base, shown.mapped_length);
 }
 

@@ -87,7 +87,10 @@ void remove_allocation(allocation& removed);
 
 // Takes device addresses for a block, maps it, and lets the allocation show it.
 void map_block(allocation& shown, std::shared_ptr<block> memory, bool is_accessible = false);
-// Unmaps it, and returns the addresses.
+// Unmaps device addresses that show a block, or the part that a mapping shows.
+void unmap_addresses(std::uint64_t base, std::size_t length);
+
+// Unmaps a block, and returns the addresses.
 void unmap_block(const allocation& shown);
 
 // Fills memory with a pattern, so that programs do not take it for anything else. Long memory is

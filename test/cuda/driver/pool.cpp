@@ -43,7 +43,7 @@ pool_ref find_pool(CUmemoryPool handle) {
 constexpr std::size_t most_kept = 8;
 
 void unmap_kept(const kept_memory& dropped) {
-    address_space::unmap(dropped.base, dropped.length);
+    unmap_addresses(dropped.base, dropped.length);
     address_space::give_back(dropped.base, dropped.length);
 }
 

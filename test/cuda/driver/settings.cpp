@@ -47,8 +47,9 @@ void read_visible(settings& into) {
         return;
     }
     for (const std::string& each : split(text_of(variable), ',')) {
-        const int index = std::atoi(each.c_str());
-        if (each.empty() || index < 0 || index >= into.devices) return;
+        const bool is_number = each.find_first_not_of("0123456789") == std::string::npos;
+        const int index = is_number && !each.empty() ? std::atoi(each.c_str()) : -1;
+        if (index < 0 || index >= into.devices) return;
         into.visible.push_back(index);
     }
 }

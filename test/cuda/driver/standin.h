@@ -16,6 +16,13 @@
  * operation on memory that was freed meanwhile gives the context CUDA_ERROR_ILLEGAL_ADDRESS, and
  * every later call with that context returns it.
  *
+ * Contexts: calls that queue work, and those that make or destroy objects, need a current context.
+ * Calls that ask or wait for the work of a stream or an event do not. Handles are never used again,
+ * so those of destroyed objects are always refused.
+ *
+ * Handles of memory for other processes (cuIpcGetMemHandle) work between processes of one user that
+ * see each other in /proc. The exporter's end, and each cuMemFree, make them invalid.
+ *
  * Environment variables. The first use of the library reads them.
  *
  *   STANDIN_DEVICES=n          number of devices (1). With 0, cuInit returns CUDA_ERROR_NO_DEVICE.
@@ -60,7 +67,8 @@ STANDIN_EXPORT void standin_clear_faults(void);
 STANDIN_EXPORT void standin_set_seed(unsigned long long seed);
 STANDIN_EXPORT void standin_set_delay(unsigned microseconds);
 
-/* While paused, no stream begins an operation: copies that are queued do not happen. */
+/* While paused, no stream begins an operation: copies that are queued do not happen. Calls that
+ * wait for a stream, such as cuMemFree, wait for the end of the pause. */
 STANDIN_EXPORT void standin_pause_streams(int is_paused);
 
 /* From now on all calls that concern the device return `result`, as if it had fallen off the bus;

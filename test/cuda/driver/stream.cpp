@@ -286,7 +286,6 @@ CUresult cuStreamQuery(CUstream handle) {
 
 CUresult cuStreamSynchronize(CUstream handle) {
     return call(function::cuStreamSynchronize, [&](held_lock& lock) {
-        static_cast<void>(current_context());
         const stream_ref asked = find_stream(handle);
         check_capture(*asked);
         wait_for(lock, whole_work(*asked));

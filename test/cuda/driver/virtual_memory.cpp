@@ -6,6 +6,7 @@
 
 #include "test/cuda/driver/address_space.hpp"
 #include "test/cuda/driver/handle.hpp"
+#include "test/cuda/driver/open_memory.hpp"
 
 namespace standin {
 namespace {
@@ -86,6 +87,7 @@ void give_access(allocation& mapping, const CUmemAccessDesc& access) {
     if (&user != mapping.on && !can_access_peer(user, *mapping.on))
         fail(CUDA_ERROR_INVALID_DEVICE, "the devices cannot access each other");
     mapping.accessible_from.insert(user.ordinal);
+    open_for_running_kernels(mapping);
 }
 
 }  // namespace
@@ -190,7 +192,7 @@ CUresult cuMemUnmap(CUdeviceptr address, std::size_t length) {
     return call(function::cuMemUnmap, [&](held_lock&) {
         for (const allocation_ref& each : mappings_in(address, length)) {
             remove_allocation(*each);
-            address_space::unmap(each->mapped_base, each->mapped_length);
+            unmap_addresses(each->mapped_base, each->mapped_length);
         }
     });
 }

@@ -1,5 +1,8 @@
 #include "test/cuda/driver/kernels.hpp"
 
+#include <atomic>
+#include <thread>
+
 #include "test/cuda/driver_tests/faulting.hpp"
 #include "test/cuda/driver_tests/support.hpp"
 
@@ -29,6 +32,17 @@ const registered_kernel try_address("try_address", {sizeof(CUdeviceptr), sizeof(
                                         *running.parameter<bool*>(1) =
                                             !faults(running.parameter<CUdeviceptr>(0));
                                     });
+
+// Tells that it runs by the number 1, waits for an address in its place, and stores a number there.
+const registered_kernel store_late("store_late", {sizeof(std::atomic<CUdeviceptr>*)},
+                                   [](const launch& running) {
+                                       auto& word =
+                                           *running.parameter<std::atomic<CUdeviceptr>*>(0);
+                                       word = 1;
+                                       while (word == 1)
+                                           std::this_thread::yield();
+                                       *reinterpret_cast<int*>(word.load()) = 42;
+                                   });
 
 class loaded_library {
 public:
@@ -102,6 +116,24 @@ TEST_CASE("a kernel accesses the memory that its context may access") {
     CHECK(!can_kernel_access(kernel, foreign, stream));
     REQUIRE(cuCtxEnablePeerAccess(peer.handle(), 0) == CUDA_SUCCESS);
     CHECK(can_kernel_access(kernel, foreign, stream));
+}
+
+TEST_CASE("a kernel accesses memory that was allocated after it had begun") {
+    const current_primary primary;
+    loaded_library library;
+    const new_stream stream;
+    std::atomic<CUdeviceptr> word{0};
+    auto* parameter = &word;
+    void* parameters[] = {&parameter};
+    REQUIRE(launch_blocks(library.kernel("store_late"), 1, 1, stream, parameters) == CUDA_SUCCESS);
+    while (word == 0)
+        std::this_thread::yield();
+    CUdeviceptr address = 0;
+    REQUIRE(cuMemAlloc_v2(&address, 4) == CUDA_SUCCESS);
+    word = address;
+    REQUIRE(cuStreamSynchronize(stream) == CUDA_SUCCESS);
+    CHECK(read(address, 1)[0] == 42);
+    CHECK(cuMemFree_v2(address) == CUDA_SUCCESS);
 }
 
 TEST_CASE("a kernel that fails breaks its context") {
