@@ -131,7 +131,7 @@ CONFORMANCE_CASE(put, "put_zcopy writes every byte of any list of pieces", needs
 }
 
 CONFORMANCE_CASE(put_and_tell, "a message after a put arrives after all of its data",
-                 needs::put_zcopy | needs::keyed) {
+                 needs::put_zcopy | needs::keyed | needs::messages) {
     const auto via = a.connect(b);
     std::size_t found = 0;
     std::vector<std::unique_ptr<blocks>> all;

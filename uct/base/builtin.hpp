@@ -12,5 +12,6 @@ namespace uct {
 [[nodiscard]] const component& ud_verbs_component() noexcept;   // unreliable datagrams of RDMA
 [[nodiscard]] const component& tcp_component() noexcept;        // one interface for each device
 [[nodiscard]] const component& cuda_copy_component() noexcept;  // memory of devices, this process
+[[nodiscard]] const component& cuda_ipc_component() noexcept;   // memory of devices, this host
 
 }  // namespace uct

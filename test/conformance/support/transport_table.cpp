@@ -220,6 +220,8 @@ std::vector<transport_row> transport_table() {
     constexpr ucs_memory_type_t any_memory[] = {UCS_MEMORY_TYPE_HOST, UCS_MEMORY_TYPE_CUDA,
                                                 UCS_MEMORY_TYPE_CUDA_MANAGED};
     add_cuda(table, "cuda_copy", any_memory, false);
+    constexpr ucs_memory_type_t device_memory[] = {UCS_MEMORY_TYPE_CUDA};
+    add_cuda(table, "cuda_ipc", device_memory, true);
     add_tcp(table);
     // Peers are given up sooner than by default.
     const setting impatient{"RC_VERBS_TIMEOUT", "60ms"};

@@ -40,8 +40,7 @@ class cuda_ep : public base_ep {
 public:
     cuda_ep(cuda_iface& owner, const process_address& peer) noexcept
         : base_ep(owner), copies_(owner.copies()), peer_(peer) {}
-    // Waits for the devices.
-    ~cuda_ep() override { copies_.cancel(in_flight_); }
+    ~cuda_ep() override { cancel(); }
 
     ucs_status_t flush(completion* done) override { return copies_.flush(in_flight_, done); }
     [[nodiscard]] std::string peer_name() const override;
@@ -53,6 +52,9 @@ protected:
         if (status == UCS_OK || status == UCS_INPROGRESS) count(total_length(wanted.pieces));
         return status;
     }
+
+    // Waits for the devices, and ends the operations in flight.
+    void cancel() noexcept { copies_.cancel(in_flight_); }
 
     copy_queue& copies_;
     const process_address peer_;
