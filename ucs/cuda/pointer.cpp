@@ -4,8 +4,8 @@
 
 namespace ucs::cuda {
 
-std::optional<device_memory> query_pointer(const driver_functions& driver,
-                                           const void* address) noexcept {
+std::optional<device_memory> query_pointer(const driver_functions& driver, const void* address,
+                                           CUresult* told) noexcept {
     device_memory found;
     CUmemorytype kind{};
     // The driver writes booleans of one or of four bytes, depending on the attribute's age.
@@ -23,6 +23,7 @@ std::optional<device_memory> query_pointer(const driver_functions& driver,
     const CUresult outcome =
         driver.cuPointerGetAttributes(static_cast<unsigned>(attributes.size()), attributes.data(),
                                       values.data(), reinterpret_cast<CUdeviceptr>(address));
+    if (told != nullptr) *told = outcome;
     if (outcome != CUDA_SUCCESS) return std::nullopt;
     if (is_managed != 0) {
         found.type = UCS_MEMORY_TYPE_CUDA_MANAGED;

@@ -29,9 +29,12 @@ struct device_memory {
 
 // Asks the driver about an address, which takes about 0.3 us. Returns nothing for memory of the
 // host, including memory that is registered with a device (its address is the host's), and while
-// the process has not initialized the driver. Any thread; needs no current context.
+// the process has not initialized the driver. `outcome` receives the result of the driver: after a
+// failed operation it may refuse to tell, and then the memory may be of a device. Any thread; needs
+// no current context.
 [[nodiscard]] std::optional<device_memory> query_pointer(const driver_functions& driver,
-                                                         const void* address) noexcept;
+                                                         const void* address,
+                                                         CUresult* outcome = nullptr) noexcept;
 
 // Returns the buffer id of an address, 0 if the driver does not know it. About 0.1 us.
 [[nodiscard]] std::uint64_t query_buffer_id(const driver_functions& driver,

@@ -95,7 +95,13 @@ bool detail::ask_whether_host(const void* address) noexcept {
     const cuda::driver_functions* const driver = cuda::loaded_driver();
     if (driver == nullptr) return true;
     const std::uint64_t query = known_host_pages.begin_query();
-    if (find_device_memory(address)) return false;
+    if (recent.find(address) != nullptr && find_device_memory(address)) return false;
+    cuda::CUresult outcome{};
+    if (cuda::query_pointer(*driver, address, &outcome)) return false;
+    // Nothing may access memory of which the driver refuses to tell.
+    const bool has_devices =
+        outcome != cuda::CUDA_ERROR_NOT_INITIALIZED && outcome != cuda::CUDA_ERROR_DEINITIALIZED;
+    if (outcome != cuda::CUDA_SUCCESS && has_devices) return false;
     if (watching().remembers_pages.load(std::memory_order_relaxed))
         known_host_pages.add(address, query);
     return true;

@@ -25,7 +25,8 @@ void watch_device_memory() noexcept;
 // Tells the functions below that memory of a device exists, although no allocation was noticed.
 void expect_device_memory() noexcept;
 
-// Returns true if the processor may access the address, which may be null. In a process that has
+// Returns true if the processor may access the address, which may be null; false also if the driver
+// refuses to tell. In a process that has
 // allocated no memory of a device this is one load; otherwise a few nanoseconds for a page that was
 // seen before, and 0.3 us for others. Any thread.
 [[nodiscard]] inline bool is_host(const void* address) noexcept {
