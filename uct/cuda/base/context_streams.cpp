@@ -29,6 +29,8 @@ std::string name_of(lane_number number) {
 }  // namespace
 
 context_streams::~context_streams() {
+    // Events of cancelled operations may be left.
+    for_each_lane([](lane& each) { each.in_flight.clear(); });
     scoped_context current;
     if (state_ != condition::gone && is_alive()) current.enter(driver_, context_.handle);
     if (current.status() != CUDA_SUCCESS) {
@@ -49,8 +51,20 @@ void context_streams::abandon() noexcept {
 }
 
 bool context_streams::is_alive() const noexcept {
-    return driver_.cuCtxGetId == nullptr ||
-           context_identity::of(driver_, context_.handle) == context_;
+    if (driver_.cuCtxGetId == nullptr) return true;
+    unsigned long long number = 0;
+    switch (driver_.cuCtxGetId(context_.handle, &number)) {
+        case CUDA_SUCCESS:
+            return number == context_.number;
+        case CUDA_ERROR_INVALID_CONTEXT:
+        case CUDA_ERROR_CONTEXT_IS_DESTROYED:
+        case CUDA_ERROR_INVALID_VALUE:
+        case CUDA_ERROR_DEINITIALIZED:
+            return false;
+        default:
+            // The driver reports an earlier failure.
+            return true;
+    }
 }
 
 void context_streams::note_failure(CUresult outcome) noexcept {
@@ -76,12 +90,13 @@ pending_event* context_streams::take_free() noexcept {
         free_.pop_front();
         return &found;
     }
-    auto made = make_event(driver_);
-    if (!made) return nullptr;
+    CUevent made = nullptr;
+    if (driver_.cuEventCreate(&made, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS) return nullptr;
+    event owned(driver_, made);
     const bool is_kept = ucs::allocated([&] {
         events_.reserve(events_.size() + 1);
         events_.push_back(std::make_unique<pending_event>());
-        events_.back()->event = std::move(*made);
+        events_.back()->event = std::move(owned);
     });
     return is_kept ? events_.back().get() : nullptr;
 }
@@ -89,8 +104,7 @@ pending_event* context_streams::take_free() noexcept {
 bool context_streams::record(lane& behind, operation& waiter) noexcept {
     pending_event* const fresh = take_free();
     if (fresh == nullptr) return false;
-    if (check(driver_.cuEventRecord(fresh->event.get(), behind.stream.get()), "cuEventRecord") !=
-        UCS_OK) {
+    if (driver_.cuEventRecord(fresh->event.get(), behind.stream.get()) != CUDA_SUCCESS) {
         free_.push_back(*fresh);
         return false;
     }

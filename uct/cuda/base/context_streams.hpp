@@ -91,7 +91,8 @@ public:
     [[nodiscard]] ucs::result<lane*> find_lane(lane_number number);
 
     // Lets the operation wait for everything that is on the stream now. Returns false if there is
-    // no event for it. The context is current.
+    // no event for it: the caller waits for the stream, which tells whether it works. The context
+    // is current.
     [[nodiscard]] bool record(lane& behind, operation& waiter) noexcept;
 
     // Takes the oldest event of a stream, and returns the operation that waits for it; null if it

@@ -21,9 +21,14 @@ struct side {
     const device_memory* memory;
 };
 
-std::optional<device_memory> find_memory(const void* address) noexcept {
-    if (ucs::memory::is_host(address)) return std::nullopt;
-    return ucs::memory::find_device_memory(address);
+// Returns nothing for memory of the host.
+ucs::result<std::optional<device_memory>> find_memory(const void* address) noexcept {
+    std::optional<device_memory> found;
+    if (ucs::memory::is_host(address)) return found;
+    found = ucs::memory::find_device_memory(address);
+    if (found) return found;
+    ucs::log::error(cuda_log, "the driver does not tell whose memory is at {}", address);
+    return UCS_ERR_IO_ERROR;
 }
 
 // Copies between devices run on the source, because writing over a link is faster than reading.
@@ -63,6 +68,32 @@ class copy_queue::issue {
 public:
     explicit issue(copy_queue& queue) noexcept : queue_(queue) {}
 
+    // Starts the copies of all pieces. Returns UCS_OK or an error, which is logged; the copies
+    // before it were started.
+    ucs_status_t copy_pieces(const transfer& wanted) noexcept {
+        auto* next = reinterpret_cast<std::byte*>(wanted.place);
+        const device_memory* memory = wanted.memory;
+        ucs::result<std::optional<device_memory>> found(std::nullopt);
+        if (memory == nullptr) {
+            found = find_memory(next);
+            if (!found) return found.status();
+            if (*found) memory = &**found;
+        }
+        for (const iov& piece : wanted.pieces) {
+            if (piece.length == 0) continue;
+            const auto local = find_memory(piece.base);
+            if (!local) return local.status();
+            const side own{piece.base, *local ? &**local : nullptr};
+            const side range{next, memory};
+            const ucs_status_t status = wanted.is_to_pieces
+                                            ? copy(own, range, piece.length, wanted.lane)
+                                            : copy(range, own, piece.length, wanted.lane);
+            if (status != UCS_OK) return status;
+            next += piece.length;
+        }
+        return UCS_OK;
+    }
+
     // Starts one copy. Returns UCS_OK or an error, which is logged.
     ucs_status_t copy(const side& to, const side& from, std::size_t length,
                       const std::optional<lane_number>& wanted) noexcept {
@@ -76,6 +107,31 @@ public:
             status = found ? copy_on(**found, to.address, from.address, length) : found.status();
         });
         return has_memory ? status : report_no_memory();
+    }
+
+    // Copies, and waits for the end. Host memory goes through pinned memory. The context of the
+    // stream is current.
+    ucs_status_t copy_and_wait(lane& on, const side& to, const side& from,
+                               std::size_t length) noexcept {
+        const bool is_staged = (to.memory == nullptr || from.memory == nullptr) &&
+                               length <= context_streams::bounce_size;
+        void* const bounce = is_staged ? on.owner.bounce().data() : nullptr;
+        void* const into = bounce != nullptr && to.memory == nullptr ? bounce : to.address;
+        void* const source = bounce != nullptr && from.memory == nullptr ? bounce : from.address;
+        if (source != from.address) std::memcpy(source, from.address, length);
+        const CUresult started =
+            queue_.driver_->cuMemcpyAsync(pointer(into), pointer(source), length, on.stream.get());
+        // Nothing may use the memory after an error either.
+        const CUresult ended = queue_.driver_->cuStreamSynchronize(on.stream.get());
+        if (ended != CUDA_SUCCESS) on.owner.note_failure(ended);
+        const ucs_status_t status = started != CUDA_SUCCESS
+                                        ? check_copy(started, "cuMemcpyAsync", length)
+                                        : check_copy(ended, "cuStreamSynchronize", length);
+        if (status != UCS_OK) return status;
+        ++on.copies;
+        on.bytes += length;
+        if (into != to.address) std::memcpy(to.address, into, length);
+        return UCS_OK;
     }
 
     // Lets the operation wait for the copies. Copies for which there is no event have ended when
@@ -213,8 +269,12 @@ ucs::result<context_streams*> copy_queue::streams_for(const device_memory& memor
         if (each->is_alive()) return each.get();
         each->set_state(context_streams::condition::gone);
     }
-    contexts_.push_back(
-        std::make_unique<context_streams>(*driver_, context_identity::of(*driver_, *context)));
+    const auto identity = context_identity::of(*driver_, *context);
+    if (identity.number == 0 && driver_->cuCtxGetId != nullptr) {
+        ucs::log::error(cuda_log, "the driver does not tell in which context memory is copied");
+        return UCS_ERR_IO_ERROR;
+    }
+    contexts_.push_back(std::make_unique<context_streams>(*driver_, identity));
     return contexts_.back().get();
 }
 
@@ -223,23 +283,10 @@ ucs_status_t copy_queue::start(const transfer& wanted, operation_list& owner,
     if (in_flight_ >= limits_.operations) return UCS_ERR_NO_RESOURCE;
     operation* const fresh = take_free();
     if (fresh == nullptr) return report_no_memory();
-    auto* next = reinterpret_cast<std::byte*>(wanted.place);
-    std::optional<device_memory> found;
-    if (wanted.memory == nullptr) found = find_memory(next);
-    const device_memory* const there = found ? &*found : wanted.memory;
     ucs_status_t status = UCS_OK;
     {
         issue copies(*this);
-        for (const iov& piece : wanted.pieces) {
-            if (piece.length == 0) continue;
-            const std::optional<device_memory> memory = find_memory(piece.base);
-            const side own{piece.base, memory ? &*memory : nullptr};
-            const side range{next, there};
-            status = wanted.is_to_pieces ? copies.copy(own, range, piece.length, wanted.lane)
-                                         : copies.copy(range, own, piece.length, wanted.lane);
-            if (status != UCS_OK) break;
-            next += piece.length;
-        }
+        status = copies.copy_pieces(wanted);
         // A copy that was started uses the memory, even if the rest failed.
         const ucs_status_t recorded = copies.record(*fresh);
         if (status == UCS_OK) status = recorded;
@@ -259,36 +306,21 @@ ucs_status_t copy_queue::start(const transfer& wanted, operation_list& owner,
 ucs_status_t copy_queue::copy_now(void* to, const void* from, std::size_t length) noexcept {
     if (length == 0) return UCS_OK;
     const auto target = find_memory(to);
+    if (!target) return target.status();
     const auto source = find_memory(from);
-    if (!target && !source) {
+    if (!source) return source.status();
+    if (!*target && !*source) {
         std::memmove(to, from, length);
         return UCS_OK;
     }
     ucs_status_t status = UCS_ERR_NO_MEMORY;
     const bool has_memory = ucs::allocated([&] {
         issue copies(*this);
-        const auto found = copies.lane_in(source ? *source : *target, lane_number::immediate);
-        if (!found) {
-            status = found.status();
-            return;
-        }
-        lane& on = **found;
-        const bool is_staged = (!target || !source) && length <= context_streams::bounce_size;
-        const std::span<std::byte> bounce = is_staged ? on.owner.bounce() : std::span<std::byte>();
-        void* const into = bounce.empty() || target ? to : bounce.data();
-        const void* const out_of = bounce.empty() || source ? from : bounce.data();
-        if (out_of != from) std::memcpy(bounce.data(), from, length);
-        const CUresult started =
-            driver_->cuMemcpyAsync(pointer(into), pointer(out_of), length, on.stream.get());
-        // Nothing may use the memory after an error either.
-        const CUresult ended = driver_->cuStreamSynchronize(on.stream.get());
-        if (ended != CUDA_SUCCESS) on.owner.note_failure(ended);
-        status = started != CUDA_SUCCESS ? check_copy(started, "cuMemcpyAsync", length)
-                                         : check_copy(ended, "cuStreamSynchronize", length);
-        if (status != UCS_OK) return;
-        ++on.copies;
-        on.bytes += length;
-        if (into != to) std::memcpy(to, into, length);
+        const auto on = copies.lane_in(*source ? **source : **target, lane_number::immediate);
+        status = on ? copies.copy_and_wait(**on, {to, *target ? &**target : nullptr},
+                                           {const_cast<void*>(from), *source ? &**source : nullptr},
+                                           length)
+                    : on.status();
     });
     drop_unusable();
     return has_memory ? status : report_no_memory();
@@ -298,13 +330,13 @@ ucs::result<std::span<std::byte>> copy_queue::staging_for(std::uint64_t place) n
     std::span<std::byte> found;
     ucs_status_t status = UCS_OK;
     const bool has_memory = ucs::allocated([&] {
-        if (const auto memory = find_memory(reinterpret_cast<const void*>(place))) {
+        const auto memory = find_memory(reinterpret_cast<const void*>(place));
+        status = memory.status();
+        if (memory && *memory) {
             issue copies(*this);
-            const auto on = copies.lane_in(*memory, lane_number::immediate);
-            if (on)
-                found = (*on)->owner.bounce();
-            else
-                status = on.status();
+            const auto on = copies.lane_in(**memory, lane_number::immediate);
+            status = on.status();
+            if (on) found = (*on)->owner.bounce();
         }
         if (!found.empty() || status != UCS_OK) return;
         scratch_.resize(context_streams::bounce_size);
