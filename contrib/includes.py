@@ -17,7 +17,7 @@ ORDER = {
     "ucs": "type wire <- random <- datastruct <- time <- sys <- arch log <- config <- descriptor <- async debug security topology"
            " <- cuda net vfs <- stats vfs/fuse <- memory <- settings <- capi",
     "uct": "api <- base <- cuda/base ib/base sm/base <- ib/rc/base ib/rdmacm ib/ud/base sm/memory"
-           " <- cuda/copy ib/rc/verbs ib/ud/verbs self sim sm/cma sm/posix tcp <- components <- capi",
+           " <- cuda/copy cuda/ipc ib/rc/verbs ib/ud/verbs self sim sm/cma sm/posix tcp <- components <- capi",
     "ucp": "api <- address dt log mem tag/match <- core <- wireup proto <- eager rndv <- tag am stream rma amo"
            " <- cm wakeup vfs <- features <- capi",
     "ucg": "api reduce <- schedule <- algo/common reference <- algo/* moe net node <- algo <- select <- core sim <- capi <- mpi oob",

@@ -61,6 +61,9 @@ public:
         copy(read.data(), address_, length_);
         return read;
     }
+    [[nodiscard]] bool holds(const std::vector<std::byte>& wanted) const {
+        return content() == wanted;
+    }
     void write(std::span<const std::byte> bytes, std::size_t offset = 0) {
         if (bytes.size() > length_ || offset > length_ - bytes.size())
             throw std::out_of_range("memory_block::write");

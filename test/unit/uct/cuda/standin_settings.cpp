@@ -1,0 +1,12 @@
+#include <cstdlib>
+
+namespace {
+
+// The stand-in reads its variables when it is used first.
+struct settings_of_tests {
+    settings_of_tests() { ::setenv("STANDIN_DEVICES", "2", 0); }
+};
+
+const settings_of_tests set_at_start;
+
+}  // namespace
