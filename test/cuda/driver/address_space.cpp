@@ -18,7 +18,6 @@ constexpr std::uint64_t wanted_begin = 0x7e90'0000'0000;
 
 void* map_raw(std::uint64_t address, std::size_t length, int protection, int flags, int file,
               std::size_t offset) {
-    // NOLINTNEXTLINE: a system call returns addresses as numbers
     return reinterpret_cast<void*>(
         ::syscall(SYS_mmap, address, length, protection, flags, file, offset));
 }
@@ -59,6 +58,10 @@ std::uint64_t take_from(hole found, std::uint64_t address, std::size_t length) {
 }
 
 }  // namespace
+
+void reserve() {
+    static_cast<void>(range_begin());
+}
 
 bool contains(std::uint64_t address) noexcept {
     return address - range_begin() < range_length;

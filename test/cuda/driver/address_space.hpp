@@ -9,11 +9,14 @@ namespace standin {
 // The driver's page size: mappings of device memory begin and end at multiples of it.
 inline constexpr std::size_t device_page = std::size_t{2} << 20U;
 
-// All device addresses lie in one range of the process, which is reserved at the first use. Outside
+// All device addresses lie in one range of the process, which cuInit reserves. Outside
 // of mappings, and for the processor within most of them, an access faults. The caller holds the
 // lock. The kernel is called directly: programs that watch mmap do not see this memory, as they do
 // not see that of a GPU.
 namespace address_space {
+
+// Reserves the range. Fails with CUDA_ERROR_OUT_OF_MEMORY.
+void reserve();
 
 // Returns true if the address can only be one of device memory. Any thread.
 [[nodiscard]] bool contains(std::uint64_t address) noexcept;

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdio>
 
+#include "test/cuda/driver/address_space.hpp"
 #include "test/cuda/driver/call.hpp"
 #include "test/cuda/driver/device.hpp"
 #include "test/cuda/driver/leaks.hpp"
@@ -36,6 +37,7 @@ void start(held_lock& lock) {
     if (now == state::started) return;
     if (now != state::unstarted) check_started();
     if (devices().empty()) fail(CUDA_ERROR_NO_DEVICE, "no device is visible");
+    address_space::reserve();
     static_cast<void>(::pthread_atfork(nullptr, nullptr, on_fork_in_child));
     now = state::started;
     // The loaded library calls register_kernel, which takes the lock.

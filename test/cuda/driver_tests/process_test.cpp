@@ -74,6 +74,53 @@ TEST_CASE("an old driver lacks newer functions") {
     CHECK(run("program with an old driver", {"STANDIN_VERSION=11040"}).status == 0);
 }
 
+TEST_CASE("program that exports dma-bufs", "[.program]") {
+    const current_primary primary;
+    int is_supported = 0;
+    CHECK(cuDeviceGetAttribute(&is_supported, CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED, 0) ==
+          CUDA_SUCCESS);
+    CHECK(is_supported == 1);
+    const device_buffer buffer(3 << 20);
+    REQUIRE(cuMemsetD8_v2(buffer + 4096, 6, 4096) == CUDA_SUCCESS);
+    REQUIRE(cuCtxSynchronize() == CUDA_SUCCESS);
+    int file = -1;
+    REQUIRE(cuMemGetHandleForAddressRange(&file, buffer + 4096, 4096,
+                                          CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD, 0) == CUDA_SUCCESS);
+    const ucs::unique_fd owned(file);
+    char bytes[4096] = {};
+    CHECK(::read(file, bytes, sizeof bytes) == ssize_t{sizeof bytes});
+    CHECK(bytes[0] == 6);
+    CHECK(bytes[4095] == 6);
+    CHECK(cuMemGetHandleForAddressRange(&file, buffer + 1, 4096,
+                                        CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD,
+                                        0) == CUDA_ERROR_INVALID_VALUE);
+}
+
+TEST_CASE("memory is exported as dma-buf where the environment asks for it") {
+    CHECK(run("program that exports dma-bufs", {"STANDIN_DMA_BUF=1"}).status == 0);
+    const current_primary primary;
+    const device_buffer buffer(4096);
+    int file = -1;
+    CHECK(cuMemGetHandleForAddressRange(&file, buffer, 4096, CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD,
+                                        0) == CUDA_ERROR_NOT_SUPPORTED);
+}
+
+TEST_CASE("program with a library of kernels", "[.program]") {
+    const current_primary primary;
+    CUlibrary library = nullptr;
+    REQUIRE(cuLibraryLoadData(&library, "code", nullptr, nullptr, 0, nullptr, nullptr, 0) ==
+            CUDA_SUCCESS);
+    CUkernel kernel = nullptr;
+    CHECK(cuLibraryGetKernel(&kernel, library, "kernel_of_library") == CUDA_SUCCESS);
+    CHECK(cuLibraryUnload(library) == CUDA_SUCCESS);
+}
+
+TEST_CASE("cuInit loads a library of kernels") {
+    const char* const variable = "STANDIN_KERNELS=" STANDIN_TEST_KERNELS;
+    CHECK(run("program with a library of kernels", {variable}).status == 0);
+    CHECK(run("program with a library of kernels").status != 0);
+}
+
 TEST_CASE("program that sees two devices", "[.program]") {
     REQUIRE(cuInit(0) == CUDA_SUCCESS);
     int count = 0;

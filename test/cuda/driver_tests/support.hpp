@@ -43,7 +43,6 @@ public:
     new_stream(const new_stream&) = delete;
     new_stream& operator=(const new_stream&) = delete;
 
-    // NOLINTNEXTLINE: used as a handle
     operator CUstream() const { return handle_; }
 
 private:
@@ -59,7 +58,6 @@ public:
     new_event(const new_event&) = delete;
     new_event& operator=(const new_event&) = delete;
 
-    // NOLINTNEXTLINE: used as a handle
     operator CUevent() const { return handle_; }
 
 private:
@@ -75,7 +73,6 @@ public:
     device_buffer(const device_buffer&) = delete;
     device_buffer& operator=(const device_buffer&) = delete;
 
-    // NOLINTNEXTLINE: used as an address
     operator CUdeviceptr() const { return address_; }
 
 private:
