@@ -91,34 +91,44 @@ void expect_device_memory() noexcept {
     detail::has_device_memory.store(true, std::memory_order_relaxed);
 }
 
-bool detail::ask_whether_host(const void* address) noexcept {
-    const cuda::driver_functions* const driver = cuda::loaded_driver();
-    if (driver == nullptr) return true;
-    const std::uint64_t query = known_host_pages.begin_query();
-    if (recent.find(address) != nullptr && find_device_memory(address)) return false;
+namespace {
+
+memory_at query(const cuda::driver_functions& driver, const void* address) noexcept {
+    if (const cuda::device_memory* known = recent.find(address); known != nullptr) {
+        if (cuda::query_buffer_id(driver, address) == known->buffer_id) return {*known};
+        recent.drop(*known);
+    }
     cuda::CUresult outcome{};
-    if (cuda::query_pointer(*driver, address, &outcome)) return false;
-    // Nothing may access memory of which the driver refuses to tell.
+    const std::optional<cuda::device_memory> found = cuda::query_pointer(driver, address, &outcome);
+    // A new mapping of reserved addresses may keep the id: such memory, which no context owns, is
+    // not remembered.
+    if (found && found->context != nullptr && found->buffer_id != 0) recent.add(*found);
     const bool has_devices =
         outcome != cuda::CUDA_ERROR_NOT_INITIALIZED && outcome != cuda::CUDA_ERROR_DEINITIALIZED;
-    if (outcome != cuda::CUDA_SUCCESS && has_devices) return false;
-    if (watching().remembers_pages.load(std::memory_order_relaxed))
-        known_host_pages.add(address, query);
-    return true;
+    return {found, outcome == cuda::CUDA_SUCCESS || !has_devices};
+}
+
+}  // namespace
+
+memory_at detail::ask_driver(const void* address) noexcept {
+    const cuda::driver_functions* const driver = cuda::loaded_driver();
+    if (driver == nullptr) return {};
+    const std::uint64_t number = known_host_pages.begin_query();
+    const memory_at found = query(*driver, address);
+    const bool is_host = found.is_known && !found.device;
+    if (is_host && watching().remembers_pages.load(std::memory_order_relaxed))
+        known_host_pages.add(address, number);
+    return found;
+}
+
+bool detail::ask_whether_host(const void* address) noexcept {
+    const memory_at found = ask_driver(address);
+    return found.is_known && !found.device;
 }
 
 std::optional<cuda::device_memory> find_device_memory(const void* address) noexcept {
     const cuda::driver_functions* const driver = cuda::loaded_driver();
-    if (driver == nullptr) return std::nullopt;
-    if (const cuda::device_memory* known = recent.find(address); known != nullptr) {
-        if (cuda::query_buffer_id(*driver, address) == known->buffer_id) return *known;
-        recent.drop(*known);
-    }
-    const std::optional<cuda::device_memory> found = cuda::query_pointer(*driver, address);
-    // A new mapping of reserved addresses may keep the id: such memory, which no context owns, is
-    // not remembered.
-    if (found && found->context != nullptr && found->buffer_id != 0) recent.add(*found);
-    return found;
+    return driver == nullptr ? std::nullopt : query(*driver, address).device;
 }
 
 ucs_memory_type_t type_of(const void* address) noexcept {

@@ -9,11 +9,20 @@
 
 namespace ucs::memory {
 
+// The memory at an address, as far as the driver tells.
+struct memory_at {
+    std::optional<cuda::device_memory> device;  // empty: memory of the host
+    // False if the driver refuses to tell, as it may after a failed operation. Then nothing may
+    // access the memory.
+    bool is_known = true;
+};
+
 namespace detail {
 // Set when this process may have memory of a device, and never cleared.
 inline constinit std::atomic<bool> has_device_memory{false};
 inline constinit host_pages known_host_pages;
-// Asks the driver. Returns true for host memory.
+// Asks the driver.
+[[nodiscard]] memory_at ask_driver(const void* address) noexcept;
 [[nodiscard]] bool ask_whether_host(const void* address) noexcept;
 }  // namespace detail
 
@@ -33,6 +42,14 @@ void expect_device_memory() noexcept;
     if (!detail::has_device_memory.load(std::memory_order_relaxed)) [[likely]]
         return true;
     return detail::known_host_pages.contains(address) || detail::ask_whether_host(address);
+}
+
+// Returns the same as is_host and find_device_memory, and asks the driver only once. Any thread.
+[[nodiscard]] inline memory_at find_memory(const void* address) noexcept {
+    if (!detail::has_device_memory.load(std::memory_order_relaxed) ||
+        detail::known_host_pages.contains(address))
+        return {};
+    return detail::ask_driver(address);
 }
 
 // Returns the device memory of which the address is a part; nothing for host memory. Never
