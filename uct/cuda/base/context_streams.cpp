@@ -28,6 +28,20 @@ std::string name_of(lane_number number) {
 
 }  // namespace
 
+ucs::result<std::unique_ptr<context_streams>> context_streams::make(const driver_functions& driver,
+                                                                    CUcontext context) {
+    context_identity identity{context, 0};
+    const CUresult outcome = driver.cuCtxGetId == nullptr
+                                 ? CUDA_ERROR_NOT_SUPPORTED
+                                 : driver.cuCtxGetId(context, &identity.number);
+    // Drivers older than CUDA 12 know no numbers.
+    if (outcome != CUDA_ERROR_NOT_SUPPORTED) {
+        const ucs_status_t status = check(outcome, "cuCtxGetId");
+        if (status != UCS_OK) return status;
+    }
+    return std::unique_ptr<context_streams>(new context_streams(driver, identity));
+}
+
 context_streams::~context_streams() {
     // Events of cancelled operations may be left.
     for_each_lane([](lane& each) { each.in_flight.clear(); });

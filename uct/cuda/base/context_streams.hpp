@@ -66,9 +66,9 @@ public:
         gone,    // the program has destroyed the context
     };
 
-    context_streams(const ucs::cuda::driver_functions& driver,
-                    const ucs::cuda::context_identity& context) noexcept
-        : driver_(driver), context_(context) {}
+    // Failures are logged. May throw std::bad_alloc.
+    [[nodiscard]] static ucs::result<std::unique_ptr<context_streams>> make(
+        const ucs::cuda::driver_functions& driver, ucs::cuda::CUcontext context);
     // Destroys the handles, unless the context is gone.
     ~context_streams();
     context_streams(const context_streams&) = delete;
@@ -116,6 +116,9 @@ public:
     void describe(ucs::vfs::directory& into) const;
 
 private:
+    context_streams(const ucs::cuda::driver_functions& driver,
+                    const ucs::cuda::context_identity& context) noexcept
+        : driver_(driver), context_(context) {}
     [[nodiscard]] pending_event* take_free() noexcept;
     void abandon() noexcept;
 

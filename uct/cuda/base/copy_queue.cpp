@@ -23,10 +23,8 @@ struct side {
 
 // Returns nothing for memory of the host.
 ucs::result<std::optional<device_memory>> find_memory(const void* address) noexcept {
-    std::optional<device_memory> found;
-    if (ucs::memory::is_host(address)) return found;
-    found = ucs::memory::find_device_memory(address);
-    if (found) return found;
+    const ucs::memory::memory_at found = ucs::memory::find_memory(address);
+    if (found.is_known) return found.device;
     ucs::log::error(cuda_log, "the driver does not tell whose memory is at {}", address);
     return UCS_ERR_IO_ERROR;
 }
@@ -104,7 +102,10 @@ public:
         ucs_status_t status = UCS_ERR_NO_MEMORY;
         const bool has_memory = ucs::allocated([&] {
             const auto found = lane_in(running_on(to, from), wanted.value_or(lane_of(to, from)));
-            status = found ? copy_on(**found, to.address, from.address, length) : found.status();
+            status = found.status();
+            if (!found) return;
+            if (from.memory != nullptr) queue_.sources_.add(*queue_.driver_, *from.memory);
+            status = copy_on(**found, to.address, from.address, length);
         });
         return has_memory ? status : report_no_memory();
     }
@@ -118,6 +119,7 @@ public:
         void* const bounce = is_staged ? on.owner.bounce().data() : nullptr;
         void* const into = bounce != nullptr && to.memory == nullptr ? bounce : to.address;
         void* const source = bounce != nullptr && from.memory == nullptr ? bounce : from.address;
+        if (from.memory != nullptr) queue_.sources_.add(*queue_.driver_, *from.memory);
         if (source != from.address) std::memcpy(source, from.address, length);
         const CUresult started =
             queue_.driver_->cuMemcpyAsync(pointer(into), pointer(source), length, on.stream.get());
@@ -269,12 +271,9 @@ ucs::result<context_streams*> copy_queue::streams_for(const device_memory& memor
         if (each->is_alive()) return each.get();
         each->set_state(context_streams::condition::gone);
     }
-    const auto identity = context_identity::of(*driver_, *context);
-    if (identity.number == 0 && driver_->cuCtxGetId != nullptr) {
-        ucs::log::error(cuda_log, "the driver does not tell in which context memory is copied");
-        return UCS_ERR_IO_ERROR;
-    }
-    contexts_.push_back(std::make_unique<context_streams>(*driver_, identity));
+    auto made = context_streams::make(*driver_, *context);
+    if (!made) return made.status();
+    contexts_.push_back(std::move(*made));
     return contexts_.back().get();
 }
 
@@ -326,25 +325,37 @@ ucs_status_t copy_queue::copy_now(void* to, const void* from, std::size_t length
     return has_memory ? status : report_no_memory();
 }
 
-ucs::result<std::span<std::byte>> copy_queue::staging_for(std::uint64_t place) noexcept {
-    std::span<std::byte> found;
-    ucs_status_t status = UCS_OK;
+ssize_t copy_queue::copy_packed(pack_function pack, void* arg, std::uint64_t place) noexcept {
+    auto* const to = reinterpret_cast<std::byte*>(place);
+    const auto memory = find_memory(to);
+    if (!memory) return memory.status();
+    ssize_t result = UCS_ERR_NO_MEMORY;
     const bool has_memory = ucs::allocated([&] {
-        const auto memory = find_memory(reinterpret_cast<const void*>(place));
-        status = memory.status();
-        if (memory && *memory) {
-            issue copies(*this);
-            const auto on = copies.lane_in(**memory, lane_number::immediate);
-            status = on.status();
-            if (on) found = (*on)->owner.bounce();
+        if (!*memory) {
+            scratch_.resize(context_streams::bounce_size);
+            result = static_cast<ssize_t>(pack(arg, scratch_.data(), scratch_.size()));
+            std::memcpy(to, scratch_.data(), static_cast<std::size_t>(result));
+            return;
         }
-        if (!found.empty() || status != UCS_OK) return;
-        scratch_.resize(context_streams::bounce_size);
-        found = scratch_;
+        issue copies(*this);
+        const auto on = copies.lane_in(**memory, lane_number::immediate);
+        result = on.status();
+        if (!on) return;
+        std::span<std::byte> staging = (*on)->owner.bounce();
+        if (staging.empty()) {
+            scratch_.resize(context_streams::bounce_size);
+            staging = scratch_;
+        }
+        const std::size_t length = pack(arg, staging.data(), staging.size());
+        if (length == 0) return;
+        const ucs_status_t status =
+            copies.copy_and_wait(**on, {to, &**memory}, {staging.data(), nullptr}, length);
+        result = status;
+        if (status == UCS_OK) result = static_cast<ssize_t>(length);
     });
+    drop_unusable();
     if (!has_memory) return report_no_memory();
-    if (status != UCS_OK) return status;
-    return found;
+    return result;
 }
 
 ucs_status_t copy_queue::flush(operation_list& owner, completion* done) noexcept {

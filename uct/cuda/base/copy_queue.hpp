@@ -9,6 +9,7 @@
 #include "ucs/cuda/scoped_context.hpp"
 #include "ucs/memory/device_memory.hpp"
 #include "uct/cuda/base/context_streams.hpp"
+#include "uct/cuda/base/synchronous_writes.hpp"
 
 namespace uct::cuda {
 
@@ -54,10 +55,9 @@ public:
     // Copies and waits for the end. Returns UCS_OK or an error, which is logged.
     ucs_status_t copy_now(void* to, const void* from, std::size_t length) noexcept;
 
-    // Returns memory from which copy_now() copies fastest to a place, at least
-    // context_streams::bounce_size bytes, valid until the next call of this class; or an error,
-    // which is logged.
-    [[nodiscard]] ucs::result<std::span<std::byte>> staging_for(std::uint64_t place) noexcept;
+    // Lets `pack` write at most context_streams::bounce_size bytes, copies them to a place and
+    // waits for the end. Returns their number, or an error, which is logged.
+    ssize_t copy_packed(pack_function pack, void* arg, std::uint64_t place) noexcept;
 
     // Calls `done` when everything in the list has ended that is there now. Returns UCS_OK if the
     // list is empty, UCS_INPROGRESS, or UCS_ERR_NO_MEMORY.
@@ -101,6 +101,7 @@ private:
     std::vector<std::unique_ptr<operation>> all_;
     operations free_;
     operations ended_;
+    synchronous_allocations sources_;
     std::vector<std::byte> scratch_;
     std::size_t in_flight_ = 0;
 };

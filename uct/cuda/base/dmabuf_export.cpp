@@ -9,6 +9,7 @@
 #include "ucs/memory/dmabuf.hpp"
 #include "ucs/type/allocated.hpp"
 #include "uct/base/log.hpp"
+#include "uct/cuda/base/synchronous_writes.hpp"
 
 namespace uct::cuda {
 
@@ -28,21 +29,12 @@ page_range pages_around(CUdeviceptr begin, std::size_t length) noexcept {
     return {first, (begin + length - first + page - 1) / page * page};
 }
 
-// Later copies of the program to this memory end before their calls return, so that the RDMA device
-// reads what the program has written.
-void synchronize_writes(const driver_functions& driver, CUdeviceptr address) noexcept {
-    const unsigned yes = 1;
-    static_cast<void>(
-        driver.cuPointerSetAttribute(&yes, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, address));
-}
-
 class device_dmabufs final : public ucs::memory::dmabuf_source {
 public:
     std::optional<ucs::memory::dmabuf> find(const void* address,
                                             std::size_t length) noexcept override {
-        if (ucs::memory::is_host(address)) return std::nullopt;
         const driver_functions* const driver = loaded_driver();
-        const auto memory = ucs::memory::find_device_memory(address);
+        const auto memory = ucs::memory::find_memory(address).device;
         // The pages of managed memory move.
         if (driver == nullptr || !memory || memory->type != UCS_MEMORY_TYPE_CUDA)
             return std::nullopt;
@@ -73,7 +65,7 @@ private:
             log_refusal(begin, length, outcome);
             return std::nullopt;
         }
-        synchronize_writes(driver, begin);
+        make_writes_synchronous(driver, begin);
         ucs::unique_fd owned = ucs::sys::within_budget(ucs::unique_fd(descriptor));
         if (!owned) return std::nullopt;
         return ucs::memory::dmabuf{std::move(owned), begin - pages.begin};

@@ -27,13 +27,9 @@ ucs_status_t copy_ep::put_short(const void* from, std::size_t length, const remo
 }
 
 ssize_t copy_ep::put_bcopy(pack_function pack, void* arg, const remote_place& to) {
-    const auto staging = copies_.staging_for(to.address);
-    if (!staging) return staging.status();
-    const std::size_t length = pack(arg, staging->data(), max_bcopy);
-    const ucs_status_t status = copies_.copy_now(pointer(to), staging->data(), length);
-    if (status != UCS_OK) return status;
-    count(length);
-    return static_cast<ssize_t>(length);
+    const ssize_t length = copies_.copy_packed(pack, arg, to.address);
+    if (length >= 0) count(static_cast<std::size_t>(length));
+    return length;
 }
 
 ucs_status_t copy_ep::get_bcopy(void* into, std::size_t length, const remote_place& from,

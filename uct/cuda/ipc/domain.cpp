@@ -4,6 +4,7 @@
 #include "ucs/memory/device_memory.hpp"
 #include "uct/base/log.hpp"
 #include "uct/cuda/base/address.hpp"
+#include "uct/cuda/base/synchronous_writes.hpp"
 #include "uct/cuda/ipc/exported_parts.hpp"
 
 namespace uct::cuda {
@@ -35,14 +36,6 @@ ipc_key key_of(const device_memory& memory, std::span<std::byte> bytes, memory_a
     return key;
 }
 
-// Later copies of the program to this memory end before their calls return, so that peers read what
-// the program has written.
-void synchronize_writes(const driver_functions& driver, const void* address) noexcept {
-    const unsigned yes = 1;
-    static_cast<void>(driver.cuPointerSetAttribute(&yes, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS,
-                                                   reinterpret_cast<CUdeviceptr>(address)));
-}
-
 }  // namespace
 
 ucs::result<std::shared_ptr<ipc_domain>> ipc_domain::open(const ucs::config::source& config) {
@@ -53,8 +46,7 @@ ucs::result<std::shared_ptr<ipc_domain>> ipc_domain::open(const ucs::config::sou
 }
 
 ucs::result<shared_memory> ipc_domain::share(std::span<std::byte> bytes, memory_access allowed) {
-    if (ucs::memory::is_host(bytes.data())) return UCS_ERR_UNSUPPORTED;
-    const auto memory = ucs::memory::find_device_memory(bytes.data());
+    const auto memory = ucs::memory::find_memory(bytes.data()).device;
     if (!memory || memory->type != UCS_MEMORY_TYPE_CUDA) return UCS_ERR_UNSUPPORTED;
     if (!memory->contains(bytes.data(), bytes.size())) {
         ucs::log::error(cuda_log,
@@ -80,7 +72,7 @@ ucs::result<handle_bytes> ipc_domain::handle_of(const device_memory& memory) {
     CUipcMemHandle made{};
     status = check(driver.cuIpcGetMemHandle(&made, memory.base), "cuIpcGetMemHandle");
     if (status != UCS_OK) return status;
-    synchronize_writes(driver, reinterpret_cast<const void*>(memory.base));
+    make_writes_synchronous(driver, memory.base);
     handle_bytes bytes;
     std::memcpy(bytes.data(), made.reserved, sizeof made.reserved);
     const std::lock_guard guard(lock_);
@@ -130,7 +122,6 @@ ucs::result<shared_memory> ipc_domain::share_parts(const device_memory& memory,
     if (!device) return device.status();
     const auto exporting = find_broker();
     if (!exporting) return exporting.status();
-    synchronize_writes(*loaded_driver(), bytes.data());
     device_memory range = memory;
     range.base = parts->base;
     range.length = parts->length;
@@ -170,8 +161,7 @@ ucs::result<mapping_cache::held> ipc_domain::map(const ipc_key& key) {
 // allocation that it was made for.
 bool ipc_domain::is_own_memory(const ipc_key& key) const {
     const auto* const begin = reinterpret_cast<const void*>(key.base + key.offset);
-    if (ucs::memory::is_host(begin)) return false;
-    const auto memory = ucs::memory::find_device_memory(begin);
+    const auto memory = ucs::memory::find_memory(begin).device;
     if (!memory || memory->type != UCS_MEMORY_TYPE_CUDA) return false;
     if (!memory->contains(begin, key.length)) return false;
     if (key.type == ipc_key::kind::legacy) return memory->buffer_id == key.buffer_id;
