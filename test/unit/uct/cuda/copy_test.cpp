@@ -294,3 +294,26 @@ TEST_CASE("program that exports a dma-buf", "[.program]") {
 TEST_CASE("device memory has a dma-buf") {
     CHECK(standin::run("program that exports a dma-buf", {"STANDIN_DMA_BUF=1"}).status == 0);
 }
+
+TEST_CASE("program with an old driver", "[.program]") {
+    const bytes content = pattern(length, 8);
+    const memory_block host(UCS_MEMORY_TYPE_HOST, content);
+    const memory_block device(UCS_MEMORY_TYPE_CUDA, bytes(length));
+    copying both;
+    CHECK(both.put(host, device) == UCS_OK);
+    CHECK(device.holds(content));
+    own_context doomed;
+    const uct::iov piece{host.data(), length};
+    ending lost;
+    REQUIRE(both.to_self->put_zcopy({&piece, 1}, {doomed.memory()}, &lost) == UCS_INPROGRESS);
+    doomed.destroy();
+    const test::log_capture log;
+    CHECK(test::result_of(both.side, UCS_INPROGRESS, lost) == UCS_ERR_INVALID_ADDR);
+    CHECK(log.size() == 1);
+}
+
+TEST_CASE("drivers that do not number contexts are served") {
+    const auto ended = standin::run("program with an old driver", {"STANDIN_VERSION=11040"});
+    INFO(ended.output);
+    CHECK(ended.status == 0);
+}
