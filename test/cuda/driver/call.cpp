@@ -15,6 +15,12 @@ namespace {
 
 thread_local bool is_in_host_function = false;
 
+// Writes a line to stderr if STANDIN_TRACE asks for it.
+void trace(const char* name, CUresult error, const char* reason) noexcept {
+    if (options().is_tracing)
+        std::fprintf(stderr, "standin: %s returns %d: %s\n", name, int{error}, reason);
+}
+
 bool works_before_init(function called) noexcept {
     switch (called) {
         case function::cuInit:
@@ -52,6 +58,11 @@ std::condition_variable& state_changed() noexcept {
     return only;
 }
 
+void report_failed_operation(const failure& failed) noexcept {
+    std::fprintf(stderr, "standin: an operation of a stream ends with %d: %s\n", int{failed.error},
+                 failed.reason);
+}
+
 CUresult call(function called, const std::function<void(held_lock&)>& body) noexcept {
     CUresult error = CUDA_SUCCESS;
     const char* reason = "";
@@ -75,11 +86,6 @@ CUresult call(function called, const std::function<void(held_lock&)>& body) noex
     if (error != CUDA_SUCCESS && error != CUDA_ERROR_NOT_READY)
         trace(name_of(called), error, reason);
     return error;
-}
-
-void trace(const char* name, CUresult error, const char* reason) noexcept {
-    if (options().is_tracing)
-        std::fprintf(stderr, "standin: %s returns %d: %s\n", name, int{error}, reason);
 }
 
 host_function_scope::host_function_scope() noexcept {

@@ -40,8 +40,9 @@ std::condition_variable& state_changed() noexcept;
 // when the driver is too old for it, or when a test has asked for a failure.
 CUresult call(function called, const std::function<void(held_lock&)>& body) noexcept;
 
-// Writes a line to stderr if STANDIN_TRACE asks for it.
-void trace(const char* name, CUresult error, const char* reason) noexcept;
+// Writes a line to stderr about an operation that failed while its stream ran it. The program
+// learns of it later, by another call, and only the error.
+void report_failed_operation(const failure& failed) noexcept;
 
 // Marks a thread that runs a host function of a stream: it may not call the driver.
 class host_function_scope {

@@ -34,6 +34,13 @@ void* allocate_host(held_lock& lock, std::size_t length) {
     return address;
 }
 
+// Fails if part of the range is not mapped.
+void check_mapped(std::uint64_t begin, std::size_t length) {
+    const std::uint64_t first = begin / host_page * host_page;
+    check_argument(::msync(reinterpret_cast<void*>(first), begin + length - first, MS_ASYNC) == 0,
+                   "part of the range is no memory");
+}
+
 allocation_ref find_pinned(std::uint64_t address) {
     const allocation_ref found = find_allocation(address);
     check_argument(found != nullptr && found->base == address && found->kind == memory_kind::pinned,
@@ -87,6 +94,7 @@ CUresult cuMemHostRegister_v2(void* address, std::size_t length, unsigned flags)
         const context_ref owner = current_context();
         const auto begin = reinterpret_cast<std::uint64_t>(address);
         check_argument(!address_space::contains(begin), "this is memory of a device");
+        check_mapped(begin, length);
         if (find_overlap(begin, length) != nullptr)
             fail(CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED,
                  "part of this memory is pinned already");

@@ -44,7 +44,8 @@
  *   STANDIN_KERNELS=file.so    library that cuInit loads and that registers kernels (kernels.hpp).
  *   STANDIN_LEAKS=fatal        the process ends with status 97 if objects are left. The list of
  *                              them is always written to stderr.
- *   STANDIN_TRACE=1            writes a line with the reason for each call that fails.
+ *   STANDIN_TRACE=1            writes a line with the reason for each call that fails. Operations
+ * that fail while their stream runs them always write such a line.
  */
 #ifndef HAWSER_STANDIN_H
 #define HAWSER_STANDIN_H

@@ -82,7 +82,7 @@ CUresult attempt(const std::function<void()>& part, CUresult before) {
     try {
         part();
     } catch (const failure& failed) {
-        trace("an operation of a stream", failed.error, failed.reason);
+        report_failed_operation(failed);
         return failed.error;
     }
     return CUDA_SUCCESS;

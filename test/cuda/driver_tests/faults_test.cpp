@@ -1,3 +1,5 @@
+#include <thread>
+
 #include "test/cuda/driver_tests/support.hpp"
 
 namespace standin {
@@ -53,6 +55,23 @@ TEST_CASE("all calls for a lost device fail") {
     CHECK(cuDeviceGet(&device, 1) == CUDA_ERROR_UNKNOWN);
     standin_lose_device(-1, CUDA_SUCCESS);
     CHECK(cuStreamQuery(stream) == CUDA_SUCCESS);
+}
+
+TEST_CASE("streams of a lost device end their work") {
+    const current_primary primary;
+    const new_stream stream;
+    const new_event event;
+    const pinned_buffer flag(8);
+    std::memset(flag.bytes(), 0, 8);
+    REQUIRE(cuStreamWaitValue64_v2(stream, flag.address(), 1, CU_STREAM_WAIT_VALUE_GEQ) ==
+            CUDA_SUCCESS);
+    REQUIRE(cuEventRecord(event, stream) == CUDA_SUCCESS);
+    std::thread loser([] { standin_lose_device(0, CUDA_ERROR_DEVICE_UNAVAILABLE); });
+    CHECK(cuStreamSynchronize(stream) == CUDA_ERROR_DEVICE_UNAVAILABLE);
+    loser.join();
+    CHECK(cuEventQuery(event) == CUDA_ERROR_DEVICE_UNAVAILABLE);
+    standin_lose_device(0, CUDA_SUCCESS);
+    CHECK(cuEventQuery(event) == CUDA_SUCCESS);
 }
 
 TEST_CASE("calls are counted by function") {

@@ -86,6 +86,7 @@ TEST_CASE("registered memory is known until it is unregistered") {
     CHECK(attribute<unsigned>(CU_POINTER_ATTRIBUTE_MEMORY_TYPE, inside) == CU_MEMORYTYPE_HOST);
     CHECK(attribute<CUdeviceptr>(CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, inside) ==
           address_of(memory.data()));
+    CHECK(cuMemHostRegister_v2(reinterpret_cast<void*>(4096), 4096, 0) == CUDA_ERROR_INVALID_VALUE);
     CHECK(cuMemHostUnregister(memory.data() + 500) == CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
     CHECK(cuMemHostUnregister(memory.data()) == CUDA_SUCCESS);
     CHECK(cuMemHostUnregister(memory.data()) == CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);

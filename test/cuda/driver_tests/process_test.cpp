@@ -42,6 +42,35 @@ TEST_CASE("objects that are left at the end of a process are reported") {
     CHECK(clean.output.find("not released") == std::string::npos);
 }
 
+TEST_CASE("program that ends while a stream waits", "[.program]") {
+    REQUIRE(cuInit(0) == CUDA_SUCCESS);
+    CUcontext context = nullptr;
+    REQUIRE(cuDevicePrimaryCtxRetain(&context, 0) == CUDA_SUCCESS);
+    REQUIRE(cuCtxPushCurrent_v2(context) == CUDA_SUCCESS);
+    CUdeviceptr word = 0;
+    REQUIRE(cuMemAlloc_v2(&word, 8) == CUDA_SUCCESS);
+    REQUIRE(cuMemsetD8_v2(word, 0, 8) == CUDA_SUCCESS);
+    REQUIRE(cuStreamWaitValue64_v2(nullptr, word, 1, CU_STREAM_WAIT_VALUE_GEQ) == CUDA_SUCCESS);
+    REQUIRE(cuMemsetD8Async(word, 3, 8, nullptr) == CUDA_SUCCESS);
+}
+
+TEST_CASE("a process ends while its streams have work") {
+    CHECK(run("program that ends while a stream waits").status == 0);
+}
+
+TEST_CASE("a context is destroyed while a stream waits") {
+    REQUIRE(cuInit(0) == CUDA_SUCCESS);
+    CUcontext made = nullptr;
+    REQUIRE(cuCtxCreate_v2(&made, 0, 0) == CUDA_SUCCESS);
+    void* flag = nullptr;
+    REQUIRE(cuMemHostAlloc(&flag, 8, 0) == CUDA_SUCCESS);
+    std::memset(flag, 0, 8);
+    REQUIRE(cuStreamWaitValue64_v2(nullptr, address_of(flag), 1, CU_STREAM_WAIT_VALUE_GEQ) ==
+            CUDA_SUCCESS);
+    CHECK(cuCtxDestroy_v2(made) == CUDA_SUCCESS);
+    CHECK(standin_live(nullptr) == 0);
+}
+
 TEST_CASE("program without devices", "[.program]") {
     CHECK(cuInit(0) == CUDA_ERROR_NO_DEVICE);
     int count = 0;
