@@ -1,6 +1,7 @@
 #include <thread>
 
 #include "test/cuda/driver_tests/program.hpp"
+#include "test/support/vfs_text.hpp"
 #include "test/unit/uct/cuda/support.hpp"
 #include "ucs/memory/dmabuf.hpp"
 
@@ -316,4 +317,18 @@ TEST_CASE("drivers that do not number contexts are served") {
     const auto ended = standin::run("program with an old driver", {"STANDIN_VERSION=11040"});
     INFO(ended.output);
     CHECK(ended.status == 0);
+}
+
+TEST_CASE("streams show how much they have copied") {
+    copying both;
+    const memory_block host(UCS_MEMORY_TYPE_HOST, length);
+    const memory_block device(UCS_MEMORY_TYPE_CUDA, length);
+    REQUIRE(both.put(host, device) == UCS_OK);
+    REQUIRE(both.put(host, device) == UCS_OK);
+    const uct::iface& shown = *both.side.iface;
+    const std::string stream = "copies/context_0/streams/host_to_device/";
+    CHECK(test::vfs_text(shown, stream + "copies") == "2");
+    CHECK(test::vfs_text(shown, stream + "bytes") == std::to_string(2 * length));
+    CHECK(test::vfs_text(shown, "copies/context_0/events_in_flight") == "0");
+    CHECK(test::vfs_text(shown, "copies/in_flight") == "0");
 }

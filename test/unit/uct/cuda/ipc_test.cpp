@@ -1,7 +1,4 @@
-#include <fstream>
-
 #include "test/cuda/driver_tests/program.hpp"
-#include "test/support/vfs_text.hpp"
 #include "test/unit/uct/cuda/support.hpp"
 #include "uct/cuda/base/address.hpp"
 #include "uct/cuda/ipc/domain.hpp"
