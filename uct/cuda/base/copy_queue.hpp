@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "ucs/cuda/scoped_context.hpp"
 #include "ucs/memory/device_memory.hpp"
 #include "uct/cuda/base/context_streams.hpp"
 #include "uct/cuda/base/synchronous_writes.hpp"
@@ -76,8 +75,7 @@ public:
     void describe(ucs::vfs::directory& into) const;
 
 private:
-    class issue;
-    friend class issue;
+    friend class copy_issue;
     using operations = ucs::datastruct::list<operation, &operation::in_queue>;
 
     [[nodiscard]] operation* take_free() noexcept;
