@@ -18,21 +18,7 @@ std::size_t size_of(element type) noexcept {
 }
 
 bool is_defined(element type, operation op) noexcept {
-    const family kind = visit(type, []<class As>(As) { return As::kind; });
-    switch (op) {
-        case operation::sum:
-        case operation::product:
-        case operation::average:
-            return kind != family::with_location;
-        case operation::minimum:
-        case operation::maximum:
-            return kind == family::integer || kind == family::real;
-        case operation::minimum_at:
-        case operation::maximum_at:
-            return kind == family::with_location;
-        default:
-            return kind == family::integer;
-    }
+    return visit(type, [op]<class As>(As) { return is_defined(As::kind, op); });
 }
 
 const char* name(element type) noexcept {

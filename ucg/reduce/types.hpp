@@ -26,13 +26,31 @@ struct value_at {
 // conversions.
 enum class family : std::uint8_t { integer, real, complex, with_location };
 
+// Returns whether the operation is defined for the types of a family.
+[[nodiscard]] constexpr bool is_defined(family kind, operation op) noexcept {
+    switch (op) {
+        case operation::sum:
+        case operation::product:
+        case operation::average:
+            return kind != family::with_location;
+        case operation::minimum:
+        case operation::maximum:
+            return kind == family::integer || kind == family::real;
+        case operation::minimum_at:
+        case operation::maximum_at:
+            return kind == family::with_location;
+        default:
+            return kind == family::integer;
+    }
+}
+
 template<family Family, class T>
 struct plain {
     static constexpr family kind = Family;
     using stored = T;
     using worked = T;
-    [[gnu::always_inline]] static worked take(stored from) noexcept { return from; }
-    [[gnu::always_inline]] static stored give(worked from) noexcept { return from; }
+    [[gnu::always_inline]] static constexpr worked take(stored from) noexcept { return from; }
+    [[gnu::always_inline]] static constexpr stored give(worked from) noexcept { return from; }
 };
 
 template<class Format>
@@ -41,8 +59,12 @@ struct narrow_real {
     using format = Format;
     using stored = typename Format::bits;
     using worked = float;
-    [[gnu::always_inline]] static worked take(stored from) noexcept { return widen<Format>(from); }
-    [[gnu::always_inline]] static stored give(worked from) noexcept { return narrow<Format>(from); }
+    [[gnu::always_inline]] static constexpr worked take(stored from) noexcept {
+        return widen<Format>(from);
+    }
+    [[gnu::always_inline]] static constexpr stored give(worked from) noexcept {
+        return narrow<Format>(from);
+    }
 };
 
 template<class T>
