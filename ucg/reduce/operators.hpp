@@ -115,7 +115,9 @@ struct bits_of_one {
 template<class T>
 [[gnu::always_inline]] constexpr T divided(T sum, std::uint64_t divisor) noexcept {
     if constexpr (std::is_integral_v<T>) {
-        using wide = std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>;
+        using wide = std::conditional_t<
+            sizeof(T) == 8, T,
+            std::conditional_t<std::is_signed_v<T>, std::int32_t, std::uint32_t>>;
         return static_cast<T>(static_cast<wide>(sum) / static_cast<wide>(divisor));
     } else {
         return sum / static_cast<T>(divisor);
