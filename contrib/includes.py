@@ -20,7 +20,7 @@ ORDER = {
            " <- cuda/copy cuda/ipc ib/rc/verbs ib/ud/verbs self sim sm/cma sm/posix tcp <- components <- capi",
     "ucp": "api <- address dt log mem tag/match <- core <- wireup proto <- eager rndv <- tag am stream rma amo"
            " <- cm wakeup vfs <- features <- capi",
-    "ucg": "api reduce <- schedule <- algo/common reference <- algo/* moe net node <- algo <- select <- core sim <- capi <- mpi oob",
+    "ucg": "api reduce <- cuda schedule <- algo/common reference <- algo/* moe net node <- algo <- select <- core sim <- capi <- mpi oob",
     "tools": "common <- info perf/core ucg_perf ucg_sim vfs <- perf/net <- perf/ucp perf/uct <- perf",
 }
 # Files that belong to another folder than the one that clients of the C interface expect them in.
