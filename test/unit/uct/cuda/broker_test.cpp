@@ -78,6 +78,19 @@ TEST_CASE("the broker passes on all parts of an export to those who know its sec
     CHECK(fetch_export(made.name, 7 * page).parts.empty());
 }
 
+TEST_CASE("an export that the driver refuses once is passed on the next time") {
+    const auto owner = get_broker();
+    const auto made = owner->add(make_parts(2));
+    for (const unsigned nth : {1U, 2U}) {
+        const test::log_capture log;
+        standin_fail("cuMemExportToShareableHandle", nth, CUDA_ERROR_OUT_OF_MEMORY);
+        CHECK(fetch_export(made.name, 3 * page).parts.empty());
+        CHECK(log.size() == 1);
+        standin_clear_faults();
+        CHECK(fetch_export(made.name, 3 * page).parts.size() == 2);
+    }
+}
+
 TEST_CASE("an export ends with its keeper, and the broker with its last user") {
     auto owner = get_broker();
     auto made = owner->add(make_parts(1));
@@ -154,6 +167,7 @@ TEST_CASE("the broker serves processes of the same user only") {
     }
     const auto owner = get_broker();
     const auto made = owner->add(make_parts(1));
+    const test::log_capture log;
     standin::program stranger("program of another user that asks the broker");
     standin::send(stranger.channel(), made.name);
     const auto ended = stranger.wait();

@@ -290,6 +290,9 @@ TEST_CASE("program that exports a dma-buf", "[.program]") {
     CHECK_FALSE(ucs::memory::find_dmabuf(managed.data(), 100));
     const bytes host(100);
     CHECK_FALSE(ucs::memory::find_dmabuf(host.data(), 100));
+    standin_fail("cuMemGetHandleForAddressRange", 1, ucs::cuda::CUDA_ERROR_OUT_OF_MEMORY);
+    CHECK_FALSE(ucs::memory::find_dmabuf(device.data(), 100));
+    CHECK(ucs::memory::find_dmabuf(device.data(), 100));
 }
 
 TEST_CASE("device memory has a dma-buf") {
@@ -331,4 +334,62 @@ TEST_CASE("streams show how much they have copied") {
     CHECK(test::vfs_text(shown, stream + "bytes") == std::to_string(2 * length));
     CHECK(test::vfs_text(shown, "copies/context_0/events_in_flight") == "0");
     CHECK(test::vfs_text(shown, "copies/in_flight") == "0");
+}
+
+TEST_CASE("closing an endpoint survives calls of the driver that fail") {
+    const bytes content = pattern(length, 9);
+    const memory_block host(UCS_MEMORY_TYPE_HOST, content);
+    memory_block device(UCS_MEMORY_TYPE_CUDA, bytes(length));
+    for (const char* function :
+         {"cuEventSynchronize", "cuStreamSynchronize", "cuCtxGetId", "cuPointerSetAttribute"}) {
+        for (unsigned nth = 1; nth <= 3; ++nth) {
+            CAPTURE(function, nth);
+            const std::size_t before = test::live_objects();
+            device.write(bytes(length));
+            copying both;
+            ending copied;
+            const uct::iov piece{host.data(), length};
+            REQUIRE(both.to_self->put_zcopy({&piece, 1}, {address_of(device)}, &copied) ==
+                    UCS_INPROGRESS);
+            const test::log_capture log;
+            standin_fail(function, nth, ucs::cuda::CUDA_ERROR_OUT_OF_MEMORY);
+            both.to_self.reset();
+            standin_clear_faults();
+            CHECK(copied.calls == 1);
+            CHECK(copied.status == UCS_ERR_CANCELED);
+            CHECK(device.holds(content));
+            both.side.iface.reset();
+            CHECK(test::live_objects() == before);
+        }
+    }
+}
+
+TEST_CASE("memory without a context survives that its device has none to offer") {
+    const memory_block host(UCS_MEMORY_TYPE_HOST, bytes(length));
+    const memory_block keeper(UCS_MEMORY_TYPE_CUDA, 1);
+    const ucs::cuda::driver_functions& driver = *ucs::cuda::start_driver();
+    ucs::cuda::CUdeviceptr pooled = 0;
+    {
+        const ucs::cuda::scoped_context current(driver, keeper.context());
+        REQUIRE(driver.cuMemAllocAsync(&pooled, length, nullptr) == ucs::cuda::CUDA_SUCCESS);
+        REQUIRE(driver.cuStreamSynchronize(nullptr) == ucs::cuda::CUDA_SUCCESS);
+    }
+    {
+        copying both;
+        const uct::iov piece{host.data(), length};
+        for (const char* function : {"cuDeviceGet", "cuDevicePrimaryCtxRetain"}) {
+            const test::log_capture log;
+            standin_fail(function, 1, ucs::cuda::CUDA_ERROR_OUT_OF_MEMORY);
+            ending lost;
+            CHECK(both.to_self->put_zcopy({&piece, 1}, {pooled}, &lost) == UCS_ERR_NO_MEMORY);
+            CHECK(log.size() == 1);
+            standin_clear_faults();
+        }
+        ending done;
+        const ucs_status_t started = both.to_self->put_zcopy({&piece, 1}, {pooled}, &done);
+        CHECK(test::result_of(both.side, started, done) == UCS_OK);
+    }
+    const ucs::cuda::scoped_context current(driver, keeper.context());
+    CHECK(driver.cuMemFreeAsync(pooled, nullptr) == ucs::cuda::CUDA_SUCCESS);
+    CHECK(driver.cuStreamSynchronize(nullptr) == ucs::cuda::CUDA_SUCCESS);
 }
