@@ -1,11 +1,12 @@
-# hawser_kernels(target): compiles the kernels of ucg/cuda/kernels by nvcc to one file and adds its bytes to the target
-# (ucg/cuda/image.hpp). Without nvcc, the target has no kernels.
-#
-# nvcc links nothing and no CUDA library is used: the driver loads the image at run time.
+# The image of the kernels is a source of the assembler.
 if(HAWSER_DETECTED_CUDA)
   enable_language(ASM)
 endif()
 
+# hawser_kernels(target): compiles the kernels of ucg/cuda/kernels by nvcc to one file and adds its bytes to the target
+# (ucg/cuda/image.hpp). Without nvcc, the target has no kernels.
+#
+# nvcc links nothing and no CUDA library is used: the driver loads the image at run time.
 function(hawser_kernels target)
   set_source_files_properties(cuda/image.cpp TARGET_DIRECTORY ${target} PROPERTIES
     COMPILE_DEFINITIONS "HAWSER_HAS_KERNELS=${HAWSER_DETECTED_CUDA}" SKIP_PRECOMPILE_HEADERS ON)

@@ -2,7 +2,9 @@
 #include "test/cuda/fibers/runner.hpp"
 
 #include <catch2/catch.hpp>
-#include <numeric>
+#include <functional>
+#include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "ucg/cuda/kernels/portable.cuh"

@@ -1,16 +1,19 @@
 // The parameter of the collective kernels, and the shape of a launch.
 //
-// Every kernel of list.hpp has one parameter, a `parameters` by value. All ranks of the group
-// launch the same kernel with the same number of blocks and the same count, type, operation and
-// root.
+// Both entries of the image (list.hpp) have one parameter, a `parameters` by value. All ranks of
+// the group launch the same kernel with the same number of blocks and the same count, type,
+// operation and root.
 //
+//     entry           entry_of(run)
 //     grid            1 to layout.channels blocks, the same on every rank
 //     block           32 to max_threads threads, a multiple of 32
 //     shared memory   none
 //     stream          launches of one group are ordered: one begins when the one before has ended
 //
-// No launch needs all its blocks to be resident at once, and none is cooperative. The same
-// parameters may be launched again any number of times, also from a graph.
+// All blocks of a launch must be able to run at the same time, because a block waits for the same
+// block of other ranks: launch at most as many as the device has multiprocessors, divided by the
+// ranks that share the device. No launch is cooperative. The same parameters may be launched again
+// any number of times, also from a graph.
 //
 // A launch ends early if a rank has failed, *abort is not 0, or a rank has not come after
 // `timeout_ns`. It then writes a failure_word() to *report. The output is undefined, and every
@@ -29,7 +32,8 @@ namespace ucg::cuda {
 inline constexpr std::uint32_t max_threads = 512;
 
 struct parameters {
-    // The area of each rank at its address in this process. areas[rank] is this rank's own.
+    // The area of each rank at its address in this process, a multiple of 256. areas[rank] is this
+    // rank's own.
     std::byte* areas[max_ranks];
     layout area;
     kernel run;
