@@ -1,3 +1,4 @@
+// Copies and fills. Which of them return before they are complete follows from the kinds of memory.
 #include <cstring>
 
 #include "test/cuda/driver/range.hpp"

@@ -1,3 +1,4 @@
+// File descriptors of device memory for other drivers.
 #include <fcntl.h>
 #include <unistd.h>
 

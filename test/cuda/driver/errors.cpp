@@ -1,3 +1,4 @@
+// Names of errors.
 #include <utility>
 
 #include "test/cuda/driver/call.hpp"

@@ -1,3 +1,4 @@
+// Memory of the host that the driver pins: memory of cuMemHostAlloc, and registered memory.
 #include <sys/mman.h>
 
 #include "test/cuda/driver/address_space.hpp"

@@ -1,3 +1,4 @@
+// Attributes of addresses.
 #include <cstring>
 
 #include "test/cuda/driver/address_space.hpp"

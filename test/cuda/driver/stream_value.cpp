@@ -1,3 +1,4 @@
+// Operations of streams that write a word, or wait for the value of one.
 #include <chrono>
 #include <thread>
 

@@ -1,3 +1,4 @@
+// The environment that all tests of the stand-in run in.
 #include <cstdlib>
 
 namespace {
