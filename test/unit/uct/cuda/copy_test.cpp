@@ -393,3 +393,18 @@ TEST_CASE("memory without a context survives that its device has none to offer")
     CHECK(driver.cuMemFreeAsync(pooled, nullptr) == ucs::cuda::CUDA_SUCCESS);
     CHECK(driver.cuStreamSynchronize(nullptr) == ucs::cuda::CUDA_SUCCESS);
 }
+
+TEST_CASE("copies of known memory take few calls of the driver") {
+    copying both;
+    const memory_block device(UCS_MEMORY_TYPE_CUDA, length);
+    const memory_block other(UCS_MEMORY_TYPE_CUDA, length);
+    REQUIRE(both.put(device, other) == UCS_OK);
+    REQUIRE(both.put(other, device) == UCS_OK);
+    CHECK(test::calls_to_start(both.side, *both.to_self, device, {address_of(other)}) == 8);
+    std::uint64_t word = 1;
+    REQUIRE(both.to_self->put_short(&word, sizeof word, {address_of(device)}) == UCS_OK);
+    standin_reset_calls();
+    REQUIRE(both.to_self->put_short(&word, sizeof word, {address_of(device)}) == UCS_OK);
+    // One more asks about the page of `word`, if it was forgotten.
+    CHECK(standin_calls(nullptr) <= 8);
+}

@@ -227,6 +227,21 @@ TEST_CASE("device memory of another process is read and written") {
     CHECK(other.end() == 0);
 }
 
+TEST_CASE("copies over a kept mapping take few calls of the driver") {
+    const memory_block local(UCS_MEMORY_TYPE_CUDA, bytes(length));
+    peer other;
+    user own;
+    const shared_answer answer = other.share(1);
+    const auto via = own.connect(answer);
+    REQUIRE(own.copy(answer, true, local) == UCS_OK);
+    standin_reset_calls();
+    const auto region = own.attach(answer.key);
+    REQUIRE(region);
+    CHECK(standin_calls(nullptr) == 1);
+    CHECK(test::calls_to_start(own.side, *via, local, {answer.address, region->get()}) == 7);
+    CHECK(other.end() == 0);
+}
+
 TEST_CASE("memory of pools is not shared, and nothing is logged") {
     peer other;
     CHECK(other.share(1, memory_form::pool).status == UCS_ERR_UNSUPPORTED);

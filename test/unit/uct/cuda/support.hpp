@@ -68,6 +68,18 @@ inline ucs_status_t transfer(uct_side& side, uct::ep& via, bool is_get, const me
     return result_of(side, started, done);
 }
 
+// Counts the calls of the driver that start an operation.
+inline unsigned long long calls_to_start(uct_side& side, uct::ep& via, const memory_block& block,
+                                         const uct::remote_place& place) {
+    ending done;
+    const uct::iov piece{block.data(), block.size()};
+    standin_reset_calls();
+    const ucs_status_t started = via.get_zcopy({&piece, 1}, place, &done);
+    const unsigned long long calls = standin_calls(nullptr);
+    REQUIRE(result_of(side, started, done) == UCS_OK);
+    return calls;
+}
+
 inline std::uint64_t address_of(const memory_block& block) {
     return reinterpret_cast<std::uint64_t>(block.data());
 }
