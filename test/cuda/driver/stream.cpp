@@ -1,17 +1,11 @@
 #include "test/cuda/driver/stream.hpp"
 
-#include <pthread.h>
-#include <signal.h>
-#include <sys/prctl.h>
-
-#include <chrono>
 #include <map>
 #include <thread>
 
-#include "test/cuda/driver/fault.hpp"
 #include "test/cuda/driver/handle.hpp"
-#include "test/cuda/driver/random.hpp"
 #include "test/cuda/driver/standin.h"
+#include "test/cuda/driver/stream_thread.hpp"
 
 namespace standin {
 namespace {
@@ -19,7 +13,6 @@ namespace {
 struct state {
     std::map<CUstream, stream_ref> streams;
     std::map<std::uint64_t, std::uint64_t> made;  // streams made by each context
-    bool is_paused = false;
 };
 
 state& table() {
@@ -42,17 +35,13 @@ stream_ref legacy_of(const context_ref& owner) {
     if (owner->legacy == nullptr) {
         owner->legacy = make_stream(owner, legacy_handle);
         owner->legacy->is_legacy = true;
-        owner->legacy->is_default = true;
     }
     return owner->legacy;
 }
 
 stream_ref per_thread_of(const context_ref& owner) {
     stream_ref& found = owner->per_thread[std::this_thread::get_id()];
-    if (found == nullptr) {
-        found = make_stream(owner, per_thread_handle);
-        found->is_default = true;
-    }
+    if (found == nullptr) found = make_stream(owner, per_thread_handle);
     return found;
 }
 
@@ -66,74 +55,6 @@ void for_each_blocking(const context& owner, const Visitor& visit) {
 
 bool is_idle(const stream& asked) noexcept {
     return asked.completed == asked.queued;
-}
-
-bool can_begin(const stream& asked) noexcept {
-    return !table().is_paused && !asked.pending.empty() && are_done(asked.pending.front().after);
-}
-
-bool is_over(const stream& asked) noexcept {
-    return (asked.is_destroyed || asked.owner->is_destroyed) && asked.pending.empty();
-}
-
-// Runs a part of an operation unless one failed before. Returns the failure.
-CUresult attempt(const std::function<void()>& part, CUresult before) {
-    if (before != CUDA_SUCCESS || part == nullptr) return before;
-    try {
-        part();
-    } catch (const failure& failed) {
-        report_failed_operation(failed);
-        return failed.error;
-    }
-    return CUDA_SUCCESS;
-}
-
-void sleep_for_operation(const stream& on, const operation& running) {
-    const std::uint64_t delay = delay_of(on.number, running.sequence);
-    if (delay > 0) std::this_thread::sleep_for(std::chrono::nanoseconds(delay));
-}
-
-void run_operation(held_lock& lock, stream& on, const operation& running) {
-    CUresult error = error_of(*on.owner);
-    if (error == CUDA_SUCCESS) error = take_fault(operation_fault);
-    error = attempt(running.begin, error);
-    lock.unlock();
-    sleep_for_operation(on, running);
-    error = attempt(running.run, error);
-    lock.lock();
-    if (running.finish != nullptr) running.finish();
-    if (on.owner->error == CUDA_SUCCESS && on.owner->on.lost == CUDA_SUCCESS)
-        on.owner->error = error;
-}
-
-// The body of a stream's thread.
-void serve(const stream_ref& on) {
-    ::prctl(PR_SET_TIMERSLACK, 1UL);
-    held_lock lock(state_lock());
-    for (;;) {
-        state_changed().wait(lock, [&] { return can_begin(*on) || is_over(*on); });
-        if (!can_begin(*on)) return;
-        {
-            const operation running = std::move(on->pending.front());
-            on->pending.pop_front();
-            run_operation(lock, *on, running);
-            on->completed = running.sequence;
-        }
-        state_changed().notify_all();
-    }
-}
-
-// Signals of the program are left to its own threads, except those of mistakes of this one.
-void start_thread(const stream_ref& on) {
-    sigset_t blocked;
-    sigset_t before;
-    ::sigfillset(&blocked);
-    for (const int mistake : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP})
-        ::sigdelset(&blocked, mistake);
-    ::pthread_sigmask(SIG_SETMASK, &blocked, &before);
-    std::thread(serve, on).detach();
-    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    on->has_thread = true;
 }
 
 void add_implicit_order(const stream& on, operation& added) {
@@ -150,7 +71,7 @@ void add_implicit_order(const stream& on, operation& added) {
 // An operation may begin inside the call that queues it. A part that fails is tried again, and
 // reported, by the stream's thread.
 void begin_early(const stream& on, operation& added) {
-    if (!is_idle(on) || table().is_paused || !are_done(added.after) || added.begin == nullptr ||
+    if (!is_idle(on) || are_streams_paused() || !are_done(added.after) || added.begin == nullptr ||
         error_of(*on.owner) != CUDA_SUCCESS)
         return;
     try {
@@ -201,12 +122,12 @@ stream_ref find_stream_per_thread(CUstream handle) {
 marker enqueue(const stream_ref& on, operation added) {
     // A captured operation becomes part of a graph and does not run.
     if (on->is_capturing) return {};
+    if (!on->has_thread) start_thread(on);
     add_implicit_order(*on, added);
     begin_early(*on, added);
     added.sequence = ++on->queued;
     if (added.is_host_function) on->last_host_function = added.sequence;
     on->pending.push_back(std::move(added));
-    if (!on->has_thread) start_thread(on);
     state_changed().notify_all();
     return {on, on->queued};
 }
@@ -331,12 +252,6 @@ CUresult cuLaunchHostFunc(CUstream handle, CUhostFn called, void* user_data) {
 }
 
 }  // namespace standin
-
-void standin_pause_streams(int is_paused) {
-    const standin::held_lock lock(standin::state_lock());
-    standin::table().is_paused = is_paused != 0;
-    standin::state_changed().notify_all();
-}
 
 void standin_capture_stream(void* stream, int is_capturing) {
     const standin::held_lock lock(standin::state_lock());

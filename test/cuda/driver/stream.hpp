@@ -43,7 +43,6 @@ struct stream : std::enable_shared_from_this<stream> {
     context_ref owner;
     bool is_blocking = true;  // waits for the legacy stream, and this for it
     bool is_legacy = false;
-    bool is_default = false;  // the legacy stream, or that of a thread
     bool is_destroyed = false;
     bool is_capturing = false;
     bool has_thread = false;
