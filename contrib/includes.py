@@ -18,7 +18,7 @@ ORDER = {
            " <- cuda net vfs <- stats vfs/fuse <- memory <- settings <- capi",
     "uct": "api <- base <- cuda/base ib/base sm/base <- ib/rc/base ib/rdmacm ib/ud/base sm/memory"
            " <- cuda/copy cuda/ipc ib/rc/verbs ib/ud/verbs self sim sm/cma sm/posix tcp <- components <- capi",
-    "ucp": "api <- address dt log mem tag/match <- core <- wireup proto <- eager rndv <- tag am stream rma amo"
+    "ucp": "api <- address dt log mem tag/match <- core <- staging wireup proto <- eager rndv <- tag am stream rma amo"
            " <- cm wakeup vfs <- features <- capi",
     "ucg": "api reduce <- cuda schedule <- algo/common reference <- algo/* moe net node <- algo <- select <- core sim <- capi <- mpi oob",
     "tools": "common <- info perf/core ucg_perf ucg_sim vfs <- perf/net <- perf/ucp perf/uct <- perf",

@@ -254,9 +254,7 @@ void am_receiver::on_rts(const std::byte* data, std::size_t length) {
         return;
     }
     const arrival arrived{fields, message.header(), reply_endpoint_of(fields, from)};
-    rts_info rts{header.total, header.request, header.address,
-                 (header.flags & wire::rts_confirm) != 0,
-                 take_keys(*from, message.rest(), uct::memory_access::read)};
+    rts_info rts = read_rts(*from, header, message.rest());
     if (handler.whole) {
         fetch(arrived, *from, std::move(rts));
     } else {

@@ -102,6 +102,7 @@ ucs_status_ptr_t am_receiver::receive_data(am_block& kept, void* buffer, std::si
     if (kept.is_rendezvous()) {
         receive_rendezvous(*receive, kept);
     } else {
+        staged_sink::attach(*receive, state.buffer, kept.length);
         const ucs_status_t copied = state.buffer.unpack(kept.data(), 0, kept.length);
         return_block(kept);
         finish_receive(*receive, copied);

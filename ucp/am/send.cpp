@@ -68,6 +68,11 @@ ucs_status_ptr_t send_request(ep& to, const am_message& message, const operation
     auto& state = send->as<message_state>();
     state.first_word = wire::to_bits(fields_of(message));
     state.kind = kind_of(message, state.buffer.length());
+    if (state.kind == send_kind::am_eager && state.buffer.on_device()) {
+        // Without a rendezvous the receiver could not be told that the device has failed.
+        if (const ucs_status_t staged = state.buffer.stage_data(); staged != UCS_OK)
+            return abandon_call(*send, staged);
+    }
     state.header = message.header;
     state.header_length = message.header_length;
     submit(to, *send);
@@ -85,7 +90,7 @@ ucs_status_ptr_t am_send(ep& to, const am_message& message, const operation& par
     constexpr std::uint32_t not_short = UCP_AM_SEND_FLAG_REPLY | UCP_AM_SEND_FLAG_RNDV;
     const piece one = only_piece(message, params.datatype());
     if (one.all && slot_of<short_path>(to).fits(one.length) && (message.flags & not_short) == 0 &&
-        !params.no_immediate()) [[likely]] {
+        !params.no_immediate() && ucs::memory::is_host(one.start)) [[likely]] {
         const ucs_status_t status = to.lane().am_short(
             wire::am_only, wire::to_bits(fields_of(message)), one.start, one.length);
         if (status == UCS_OK) [[likely]] {

@@ -38,7 +38,7 @@ ucs_status_t check(const uct::atomic_op& op, const void* result, std::uint64_t a
 
 ucs_status_t describe(request& fresh, const uct::atomic_op& op, void* result, std::uint64_t address,
                       const mem::rkey& key) {
-    const ucs_status_t status = describe_send<remote_op>(
+    const ucs_status_t status = describe_host_send<remote_op>(
         fresh, send_kind::atomic, result, result == nullptr ? 0 : 1, ucp_dt_make_contig(op.size));
     if (status != UCS_OK) return status;
     auto& state = fresh.as<remote_op>();

@@ -21,7 +21,7 @@ inline ucs_status_ptr_t atomic(ep& to, const uct::atomic_op& op, void* result,
                                std::uint64_t address, const mem::rkey& key,
                                const operation& params) {
     if (params.is_plain() && reaches_directly(to) && op.possible() && address % op.size == 0 &&
-        (result != nullptr || !op.must_fetch())) [[likely]] {
+        (result != nullptr || !op.must_fetch()) && ucs::memory::is_host(result)) [[likely]] {
         if (std::byte* target = key.changeable(address, op.size); target != nullptr) [[likely]] {
             const std::uint64_t before = uct::sm::apply_atomic(target, op);
             if (result != nullptr) std::memcpy(result, &before, op.size);

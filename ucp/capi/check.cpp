@@ -3,8 +3,15 @@
 namespace ucp::capi {
 
 ucs_status_t refuse_memory(const char* call, ucs_memory_type_t type) noexcept {
-    ucs::log::error(core_log, "{}: memory of type {} is not supported, only memory of the host is",
-                    call, static_cast<int>(type));
+    if (is_cuda_memory(type)) {
+        ucs::log::error(core_log, "{}: memory of type {} cannot be used here: {}", call,
+                        static_cast<int>(type), ucs::cuda::why_no_driver());
+    } else {
+        ucs::log::error(core_log,
+                        "{}: memory of type {} is not supported, only that of the host and of "
+                        "CUDA is",
+                        call, static_cast<int>(type));
+    }
     return UCS_ERR_UNSUPPORTED;
 }
 

@@ -7,6 +7,7 @@
 
 #include "ucp/api/ucp.h"
 #include "ucp/log/log.hpp"
+#include "ucs/cuda/driver.hpp"
 #include "ucs/log/boundary.hpp"
 #include "ucs/type/status.h"
 
@@ -18,10 +19,15 @@ inline ucs_status_t refuse(const char* call, const char* reason) noexcept {
     return UCS_ERR_INVALID_PARAM;
 }
 
-// Returns true if the processor can load and store memory of this type. The values are those of the
-// caller's headers: "unknown" is 5 up to OpenUCX 1.15 (today RDMA), 6 in 1.16 (today host memory of
+inline bool is_cuda_memory(ucs_memory_type_t type) noexcept {
+    return type == UCS_MEMORY_TYPE_CUDA || type == UCS_MEMORY_TYPE_CUDA_MANAGED;
+}
+
+// Returns true if the library accesses memory of this type. The values are those of the caller's
+// headers: "unknown" is 5 up to OpenUCX 1.15 (today RDMA), 6 in 1.16 (today host memory of
 // Level Zero), 9 in 1.17 to 1.20, and more in later versions.
-inline bool is_host_memory(ucs_memory_type_t type) noexcept {
+inline bool is_usable_memory(ucs_memory_type_t type) noexcept {
+    if (is_cuda_memory(type)) return ucs::cuda::loaded_driver() != nullptr;
     return type == UCS_MEMORY_TYPE_HOST || type == UCS_MEMORY_TYPE_RDMA ||
            type == UCS_MEMORY_TYPE_ZE_HOST || type >= UCS_MEMORY_TYPE_LAST;
 }
@@ -29,7 +35,7 @@ inline bool is_host_memory(ucs_memory_type_t type) noexcept {
 // Returns true if the operation names memory that this library cannot access.
 inline bool names_other_memory(const ucp_request_param_t& param) noexcept {
     return (param.op_attr_mask & UCP_OP_ATTR_FIELD_MEMORY_TYPE) != 0 &&
-           !is_host_memory(param.memory_type);
+           !is_usable_memory(param.memory_type);
 }
 
 // Returns true if an operation without a buffer (close, flush) cannot start: there is no object, no
@@ -39,8 +45,9 @@ inline bool lacks_object(const void* handle, const ucp_request_param_t* param) n
            ((param->op_attr_mask & UCP_OP_ATTR_FIELD_REQUEST) != 0 && param->request == nullptr);
 }
 
-// Like lacks_object, for an operation with a buffer, which must be in memory of the host. If the
-// caller sets neither member, one test of the mask suffices.
+// Like lacks_object, for an operation with a buffer, whose memory type must be usable. A usable
+// type is not compared with the buffer, whose type is found in any case. If the caller sets neither
+// member, one test of the mask suffices.
 inline bool is_unusable(const void* handle, const ucp_request_param_t* param) noexcept {
     constexpr std::uint32_t checked = UCP_OP_ATTR_FIELD_REQUEST | UCP_OP_ATTR_FIELD_MEMORY_TYPE;
     if (handle == nullptr || param == nullptr) return true;

@@ -131,7 +131,12 @@ ucs_status_t ucp_context_query(ucp_context_h context_p, ucp_context_attr_t* attr
         attr->thread_mode =
             object.params().workers_shared ? UCS_THREAD_MODE_MULTI : UCS_THREAD_MODE_SINGLE;
     }
-    if (wants(UCP_ATTR_FIELD_MEMORY_TYPES)) attr->memory_types = 1U << UCS_MEMORY_TYPE_HOST;
+    if (wants(UCP_ATTR_FIELD_MEMORY_TYPES)) {
+        attr->memory_types = UCS_BIT(UCS_MEMORY_TYPE_HOST);
+        if (ucs::cuda::loaded_driver() != nullptr)
+            attr->memory_types |=
+                UCS_BIT(UCS_MEMORY_TYPE_CUDA) | UCS_BIT(UCS_MEMORY_TYPE_CUDA_MANAGED);
+    }
     if (wants(UCP_ATTR_FIELD_NAME)) copy_name(attr->name, object.name());
     return UCS_OK;
 }

@@ -25,8 +25,11 @@ ucs_status_t read(const ucp_mem_map_params_t& from, mem::map_params& params) {
     } else if (!has(UCP_MEM_MAP_PARAM_FIELD_LENGTH)) {
         return refuse("ucp_mem_map", "params.length is missing");
     }
-    if (has(UCP_MEM_MAP_PARAM_FIELD_MEMORY_TYPE) && !is_host_memory(from.memory_type))
-        return refuse_memory("ucp_mem_map", from.memory_type);
+    if (has(UCP_MEM_MAP_PARAM_FIELD_MEMORY_TYPE)) {
+        if (!is_usable_memory(from.memory_type))
+            return refuse_memory("ucp_mem_map", from.memory_type);
+        if (is_cuda_memory(from.memory_type)) params.type = from.memory_type;
+    }
     if (has(UCP_MEM_MAP_PARAM_FIELD_ADDRESS)) params.address = from.address;
     if (has(UCP_MEM_MAP_PARAM_FIELD_LENGTH)) params.length = from.length;
     if (has(UCP_MEM_MAP_PARAM_FIELD_FLAGS)) {
@@ -151,7 +154,7 @@ ucs_status_t ucp_mem_query(const ucp_mem_h memh, ucp_mem_attr_t* attr) {
     const auto wants = [attr](std::uint64_t bit) { return (attr->field_mask & bit) != 0; };
     if (wants(UCP_MEM_ATTR_FIELD_ADDRESS)) attr->address = object.base();
     if (wants(UCP_MEM_ATTR_FIELD_LENGTH)) attr->length = object.length();
-    if (wants(UCP_MEM_ATTR_FIELD_MEM_TYPE)) attr->mem_type = UCS_MEMORY_TYPE_HOST;
+    if (wants(UCP_MEM_ATTR_FIELD_MEM_TYPE)) attr->mem_type = object.type();
     return UCS_OK;
 }
 

@@ -5,6 +5,7 @@
 #include "ucp/capi/check.hpp"
 #include "ucp/capi/handles.hpp"
 #include "ucp/capi/legacy.hpp"
+#include "ucs/memory/copy_any.hpp"
 
 namespace {
 
@@ -59,9 +60,12 @@ ucs_status_t fetch(ucp_ep_h handle, const uct::atomic_op& op, void* result, std:
     return wait_for(to.owner(), started);
 }
 
-std::uint64_t read_number(const void* source, std::size_t size) {
+// Reads an operand, which may lie in memory of a device. Returns the error of the device.
+ucs::result<std::uint64_t> read_number(const void* source, std::size_t size) {
     std::uint64_t number = 0;
-    if (size == 4 || size == 8) std::memcpy(&number, source, size);
+    if (size != 4 && size != 8) return number;
+    const ucs_status_t status = ucs::memory::copy_any(&number, source, size);
+    if (status != UCS_OK) return status;
     return number;
 }
 
@@ -121,8 +125,14 @@ ucs_status_ptr_t operate(ep& to, ucp_atomic_op_t opcode, const void* buffer, std
                                      "datatype"));
     }
     void* const result = params.reply_buffer();
-    uct::atomic_op op{static_cast<uct::atomic_kind>(opcode), size, read_number(buffer, size), 0};
-    if (opcode == UCP_ATOMIC_OP_CSWAP && result != nullptr) op.swap = read_number(result, size);
+    const auto operand = read_number(buffer, size);
+    if (!operand) return UCS_STATUS_PTR(operand.status());
+    uct::atomic_op op{static_cast<uct::atomic_kind>(opcode), size, *operand, 0};
+    if (opcode == UCP_ATOMIC_OP_CSWAP && result != nullptr) {
+        const auto swap = read_number(result, size);
+        if (!swap) return UCS_STATUS_PTR(swap.status());
+        op.swap = *swap;
+    }
     return atomic(to, op, result, address, key, params);
 }
 
@@ -221,9 +231,10 @@ ucs_status_ptr_t ucp_atomic_fetch_nb(ucp_ep_h handle, ucp_atomic_fetch_op_t opco
     ep& to = from(handle);
     const worker_guard guard(to.owner().lock());
     return ucs::boundary(core_log, "ucp_atomic_fetch_nb", [&] {
-        const std::uint64_t swap =
-            opcode == UCP_ATOMIC_FETCH_OP_CSWAP ? read_number(result, op_size) : 0;
-        return atomic(to, {fetch_operation(opcode), op_size, value, swap}, result, remote_addr,
+        ucs::result<std::uint64_t> swap = std::uint64_t{0};
+        if (opcode == UCP_ATOMIC_FETCH_OP_CSWAP) swap = read_number(result, op_size);
+        if (!swap) return UCS_STATUS_PTR(swap.status());
+        return atomic(to, {fetch_operation(opcode), op_size, value, *swap}, result, remote_addr,
                       from(rkey), operation(param));
     });
 }

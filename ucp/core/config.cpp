@@ -76,7 +76,13 @@ const ucs::config::table& config::options() {
             make_option<&config::fragment>(
                 "RNDV_FRAG_SIZE", "512k",
                 "Largest piece sent from where it lies in one message, as far as the transport "
-                "takes as much. Other types of memory than host have no meaning here."),
+                "takes as much, and length of the parts of host memory through which data of "
+                "devices flows. Other types of memory than host have no meaning here."),
+            make_option<&config::fragment_count>(
+                "RNDV_FRAG_ALLOC_COUNT", "64",
+                "Number of parts of host memory, each of UCX_RNDV_FRAG_SIZE bytes, through which a "
+                "worker moves data of devices at the same time. Each transfer has one in any "
+                "case."),
             make_option<&config::rndv_rails>(
                 "MAX_RNDV_RAILS", "2",
                 "Number of devices that read or write the data of a rendezvous at the same time, "

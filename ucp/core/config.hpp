@@ -25,6 +25,7 @@ struct config {
     ucs::config::memunits zcopy_threshold;
     rndv_scheme scheme = rndv_scheme::automatic;
     host_size fragment;
+    host_size fragment_count;
     protocol_pages proto_info = protocol_pages::none;
     unsigned rndv_rails = 1;
     unsigned rma_rails = 1;

@@ -27,13 +27,18 @@ bool stands_for(std::string_view listed, std::string_view transport) {
     static constexpr group groups[] = {
         {"sm", "posix"},      {"sm", "cma"},      {"shm", "posix"},     {"shm", "cma"},
         {"mm", "posix"},      {"rc", "rc_verbs"}, {"rc_v", "rc_verbs"}, {"ud", "ud_verbs"},
-        {"ud_v", "ud_verbs"}, {"ib", "rc_verbs"}, {"ib", "ud_verbs"},
+        {"ud_v", "ud_verbs"}, {"ib", "rc_verbs"}, {"ib", "ud_verbs"},   {"cuda", "cuda_ipc"},
     };
     return std::ranges::any_of(
         groups, [&](const group& each) { return each.name == listed && each.has == transport; });
 }
 
+// Copies within the process are no way to a peer: memory of devices can be used whatever transports
+// are chosen.
+constexpr std::string_view always_used = "cuda_copy";
+
 bool listed(const ucs::config::allow_list& list, std::string_view transport) {
+    if (transport == always_used) return true;
     const bool found =
         std::any_of(list.names.begin(), list.names.end(), [&](const std::string& name) {
             return name == "all" || name == transport || stands_for(name, transport);
@@ -173,8 +178,9 @@ ucs_status_t context::find_resources(std::span<const uct::component* const> comp
     warn_of_unknown(config_.transports, "UCX_TLS", transports);
     // If no network transport was queried, the device names are unknown.
     if (!devices.empty()) warn_of_unknown(config_.devices, "UCX_NET_DEVICES", devices);
-    const bool any = std::any_of(resources_.begin(), resources_.end(),
-                                 [](const auto& each) { return each.where.transport != "cma"; });
+    const bool any = std::any_of(resources_.begin(), resources_.end(), [](const auto& each) {
+        return each.where.transport != "cma" && each.where.type != uct::device_type::accelerator;
+    });
     if (any) {
         warn_of_left_out(config_.devices, refused_);
         add_bootstrap(components);

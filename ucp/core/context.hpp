@@ -12,6 +12,7 @@
 #include "ucp/mem/device_domains.hpp"
 #include "ucp/mem/memory_table.hpp"
 #include "ucs/config/source.hpp"
+#include "ucs/memory/device_memory.hpp"
 #include "ucs/security/key.hpp"
 #include "ucs/vfs/directory.hpp"
 #include "uct/api/component.hpp"
@@ -93,6 +94,7 @@ private:
     void attach(const std::shared_ptr<worker_view>& shown) const;
     void detach(const std::shared_ptr<worker_view>& shown) const;
 
+    const ucs::memory::device_memory_user device_memory_;
     context_params params_;
     const ucs::config::source source_;
     const config config_;

@@ -69,9 +69,19 @@ bool interfaces::is_home(std::size_t resource) const noexcept {
            attr.reach == uct::scope::host;
 }
 
+std::size_t interfaces::find(std::string_view transport) const noexcept {
+    const auto& resources = owner_.owner().resources();
+    std::size_t found = 0;
+    while (found < all_.size() &&
+           (all_[found] == nullptr || resources[found].where.transport != transport))
+        ++found;
+    return found;
+}
+
 void interfaces::activate(std::size_t resource) {
     uct::iface* iface = all_[resource].get();
-    if (!iface->attr().ops.has(uct::op::am_short)) return;
+    const uct::iface_attr& attr = iface->attr();
+    if (!attr.ops.has(uct::op::am_short) && !attr.ends_in_progress) return;
     if (!is_polled(*iface))
         (iface->attr().cost == uct::poll_cost::memory ? fast_ : slow_).push_back(iface);
     set_turns();

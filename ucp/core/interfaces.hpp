@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -27,6 +28,9 @@ public:
     [[nodiscard]] uct::iface* at(std::size_t resource) const noexcept {
         return all_[resource].get();
     }
+    // Returns the first resource of this transport whose interface is open; size() if there is
+    // none.
+    [[nodiscard]] std::size_t find(std::string_view transport) const noexcept;
     // The reason why it could not be opened.
     [[nodiscard]] const std::string& why_not_opened(std::size_t resource) const noexcept {
         return not_opened_[resource];

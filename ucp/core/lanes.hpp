@@ -37,6 +37,7 @@ struct peer_lanes {
     lane memory;                   // accesses the peer's memory, unless the message lane does
     lane bootstrap;                // carries connection data and refusals of paired lanes
     std::vector<lane> more_rails;  // in addition to `message`, if that reaches memory by keys
+    lane device;                   // accesses memory of the peer's devices, beside the others
     bool is_shared = false;        // the message lane accesses memory as well
     rma_state state = rma_state::usable;
 
@@ -75,7 +76,7 @@ struct peer_lanes {
     // Name of the peer's end of the message lane, for display.
     [[nodiscard]] std::string peer_name() const noexcept;
 
-private:
+    // The lane of rma(), whether or not it is used.
     [[nodiscard]] const lane& rma_place() const noexcept { return is_shared ? message : memory; }
 };
 

@@ -28,6 +28,7 @@ void own_identity::pack_addresses(const worker& owner) {
     for (std::size_t i = 0; i < owner.interfaces().size(); ++i) {
         if (owner.interfaces().at(i) == nullptr) continue;
         const uct::iface_attr& attr = owner.interfaces().at(i)->attr();
+        if (!attr.reaches_peers()) continue;
         address::entry entry{resources[i].where.transport,
                              resources[i].where.device,
                              attr.reach,

@@ -11,11 +11,14 @@
 
 namespace ucp::dt {
 
-// Classes that operations accept; every other value of the class bits is invalid.
+// Forms of a buffer. The first three are the classes of datatypes that operations accept; every
+// other value of the class bits is invalid.
 enum class kind : std::uint8_t {
     contig = UCP_DATATYPE_CONTIG,
     iov = UCP_DATATYPE_IOV,
     generic = UCP_DATATYPE_GENERIC,
+    device,      // one piece of memory of a device, which the processor cannot access
+    device_iov,  // pieces, at least one of them in memory of a device
 };
 
 // A datatype made by ucp_dt_create_generic. Immutable, any thread; owned by the program through

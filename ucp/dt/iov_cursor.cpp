@@ -1,7 +1,8 @@
 #include "ucp/dt/iov_cursor.hpp"
 
 #include <algorithm>
-#include <cstring>
+
+#include "ucs/memory/copy_any.hpp"
 
 namespace ucp::dt {
 
@@ -32,22 +33,26 @@ void iov_cursor::visit(std::size_t offset, std::size_t length, Function f) noexc
     }
 }
 
-void iov_cursor::read(std::size_t offset, void* into, std::size_t length) noexcept {
+ucs_status_t iov_cursor::read(std::size_t offset, void* into, std::size_t length) noexcept {
     auto* to = static_cast<std::byte*>(into);
-    visit(offset, length, [&to](const std::byte* from, std::size_t part) {
-        std::memcpy(to, from, part);
+    ucs_status_t status = UCS_OK;
+    visit(offset, length, [&](const std::byte* from, std::size_t part) {
+        status = ucs::memory::copy_any(to, from, part);
         to += part;
-        return true;
+        return status == UCS_OK;
     });
+    return status;
 }
 
-void iov_cursor::write(std::size_t offset, const void* from, std::size_t length) noexcept {
+ucs_status_t iov_cursor::write(std::size_t offset, const void* from, std::size_t length) noexcept {
     const auto* source = static_cast<const std::byte*>(from);
-    visit(offset, length, [&source](std::byte* to, std::size_t part) {
-        std::memcpy(to, source, part);
+    ucs_status_t status = UCS_OK;
+    visit(offset, length, [&](std::byte* to, std::size_t part) {
+        status = ucs::memory::copy_any(to, source, part);
         source += part;
-        return true;
+        return status == UCS_OK;
     });
+    return status;
 }
 
 piece_list iov_cursor::pieces(std::size_t offset, std::size_t length,

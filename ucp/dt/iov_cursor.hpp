@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <span>
 
+#include "ucs/type/status.h"
 #include "uct/api/types.hpp"
 
 namespace ucp::dt {
@@ -22,9 +23,11 @@ class iov_cursor {
 public:
     explicit iov_cursor(const ucp_dt_iov_t* pieces) noexcept : pieces_(pieces) {}
 
-    // Copies `length` bytes from or to `offset` of the list. The range must lie within the list.
-    void read(std::size_t offset, void* into, std::size_t length) noexcept;
-    void write(std::size_t offset, const void* from, std::size_t length) noexcept;
+    // Copies `length` bytes from or to `offset` of the list, whose pieces may lie in memory of
+    // devices. The range must lie within the list. Returns UCS_OK or the first error of a device,
+    // which is logged.
+    ucs_status_t read(std::size_t offset, void* into, std::size_t length) noexcept;
+    ucs_status_t write(std::size_t offset, const void* from, std::size_t length) noexcept;
 
     // Leaves out empty pieces.
     piece_list pieces(std::size_t offset, std::size_t length, std::span<uct::iov> out) noexcept;

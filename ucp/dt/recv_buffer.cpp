@@ -21,8 +21,9 @@ ucs_status_t recv_buffer::unpack_other(const void* from, std::size_t offset,
     if (kind_ == kind::generic) {
         return generic_.type->ops.unpack(generic_.state, offset, from, length);
     }
-    cursor_.write(offset, from, length);
-    return UCS_OK;
+    if (device_pipeline* const attached = pipeline(); attached != nullptr)
+        return attached->write(offset, from, length);
+    return write(offset, from, length);
 }
 
 }  // namespace ucp::dt

@@ -31,7 +31,7 @@ public:
         if (kind_ != kind::contig) [[unlikely]]
             return unpack_other(from, offset, length);
         if (length > 0) {
-            ucs::memory::copy_bytes(static_cast<std::byte*>(base_) + offset, from, length);
+            ucs::memory::copy_bytes(static_cast<std::byte*>(memory_.base) + offset, from, length);
         }
         return UCS_OK;
     }
@@ -39,7 +39,7 @@ public:
     // Returns the start of the buffer if it is contiguous, or nullptr. Also returns nullptr for an
     // empty contiguous receive without a buffer.
     [[nodiscard]] void* contiguous() const noexcept {
-        return kind_ == kind::contig ? base_ : nullptr;
+        return kind_ == kind::contig ? memory_.base : nullptr;
     }
 
 private:

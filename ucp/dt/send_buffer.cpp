@@ -27,10 +27,7 @@ ucs_status_t send_buffer::start(const void* memory, std::size_t count,
 std::size_t send_buffer::pack_other(void* into, std::size_t offset, std::size_t capacity) noexcept {
     if (offset >= length_) return 0;
     const std::size_t wanted = std::min(capacity, length_ - offset);
-    if (kind_ == kind::iov) {
-        cursor_.read(offset, into, wanted);
-        return wanted;
-    }
+    if (kind_ != kind::generic) return read(offset, into, wanted) == UCS_OK ? wanted : 0;
     const ucp_generic_dt_ops_t& ops = generic_.type->ops;
     std::size_t done = 0;
     while (done < wanted) {
@@ -49,6 +46,19 @@ std::size_t send_buffer::pack_other(void* into, std::size_t offset, std::size_t 
         done += part;
     }
     return done;
+}
+
+ucs_status_t send_buffer::stage_data() noexcept {
+    const send_buffer original = *this;
+    std::byte* const staging = stage();
+    if (staging == nullptr) return UCS_ERR_NO_MEMORY;
+    const ucs_status_t status = send_buffer(original).read(0, staging, length_);
+    return status == UCS_OK ? UCS_OK : finish(status);
+}
+
+ucs_status_t send_buffer::stage_result() noexcept {
+    is_result_ = true;
+    return stage() == nullptr ? UCS_ERR_NO_MEMORY : UCS_OK;
 }
 
 }  // namespace ucp::dt

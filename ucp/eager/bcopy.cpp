@@ -12,6 +12,7 @@ namespace {
 
 estimate probe(const lane_set& lanes, const send_class& send, std::size_t length) {
     if (traits(send.kind).sync) return estimate::refused("does not tell when it was matched");
+    if (send.on_device) return estimate::refused("the data is on a device");
     if (length + only_overhead(send.kind) > lanes.am->max_bcopy) {
         return estimate::refused("longer than one buffer of the transport");
     }

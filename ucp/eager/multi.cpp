@@ -13,6 +13,7 @@ namespace ucp {
 namespace {
 
 estimate probe(const lane_set& lanes, const send_class& send, std::size_t length) {
+    if (send.on_device) return estimate::refused("the data is on a device");
     const bool sync = traits(send.kind).sync;
     if (!sync && length + only_overhead(send.kind) <= lanes.am->max_bcopy) {
         return estimate::refused("fits one buffer of the transport");

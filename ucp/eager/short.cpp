@@ -10,6 +10,7 @@ namespace {
 
 estimate probe(const lane_set& lanes, const send_class& send, std::size_t length) {
     if (traits(send.kind).sync) return estimate::refused("does not tell when it was matched");
+    if (send.on_device) return estimate::refused("the data is on a device");
     if (!send.contiguous && length > 0) return estimate::refused("needs contiguous data");
     if (length > lanes.am->max_short) return estimate::refused("longer than the transport allows");
     const auto& threshold = lanes.options->bcopy_threshold;

@@ -8,6 +8,7 @@
 #include "ucp/proto/feature.hpp"
 #include "ucp/rma/feature.hpp"
 #include "ucp/rndv/feature.hpp"
+#include "ucp/staging/feature.hpp"
 #include "ucp/stream/feature.hpp"
 #include "ucp/tag/feature.hpp"
 #include "ucp/wakeup/feature.hpp"
@@ -21,8 +22,9 @@ struct list {};
 
 // Features in the order in which events are delivered. The operations of a peer that ends are over
 // before wireup closes its lanes.
-using all = list<proto_feature, eager_feature, rndv_feature, wireup::feature, rma_feature,
-                 tag_feature, am_feature, stream_feature, cm::feature, wakeup::feature>;
+using all =
+    list<staging_feature, proto_feature, eager_feature, rndv_feature, wireup::feature, rma_feature,
+         tag_feature, am_feature, stream_feature, cm::feature, wakeup::feature>;
 
 // Slots in the order in which they are placed. The parameter of its constructor tells whether a
 // slot belongs to a worker, a peer or an endpoint.
@@ -31,7 +33,7 @@ using slots =
          unexpected_rts_messages, ep_stream, striped_transfers, eager_credits, kept_operations,
          deferred_sends, wireup::pairing, wireup::lane_setup, peer_arriving, peer_unread,
          request_ids, protocol_tables, wireup::requests, wireup::refusals, assembler, rndv_rates,
-         tag_matcher, am_receiver, worker_streams, cm::connections, wakeup::idling>;
+         device_copies, tag_matcher, am_receiver, worker_streams, cm::connections, wakeup::idling>;
 
 // All events. publish() exists for these.
 using published = list<

@@ -49,6 +49,7 @@ packed_key pack(const key& from) noexcept {
     const std::size_t devices = count_fitting(from.devices, made.length);
     unsigned flags = block ? wire::has_block : 0;
     if (from.exported) flags |= wire::exported;
+    if (from.on_device) flags |= wire::on_device;
     if (!from.devices.empty()) flags |= wire::has_devices;
     ucs::wire::writer out(made.bytes);
     out.put(static_cast<std::uint8_t>(made.length))
@@ -88,6 +89,7 @@ std::optional<key> parse_key(std::span<const std::byte> from) {
         return std::nullopt;
     }
     read.exported = (flags & wire::exported) != 0;
+    read.on_device = (flags & wire::on_device) != 0;
     read.owner = {in.get<std::uint64_t>(), in.get<std::uint64_t>()};
     read.base = in.get<std::uint64_t>();
     read.length = in.get<std::uint64_t>();

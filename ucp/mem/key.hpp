@@ -28,6 +28,7 @@ struct key {
     std::uint64_t length = 0;
     std::uint8_t allowed = 0;  // access
     bool exported = false;
+    bool on_device = false;     // the processor must not access it
     uct::sm::block_name block;  // empty: other processes cannot map the memory
     std::vector<device_key> devices = {};
     friend bool operator==(const key&, const key&) = default;

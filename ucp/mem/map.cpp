@@ -1,6 +1,7 @@
 #include "ucp/mem/map.hpp"
 
 #include "ucp/log/log.hpp"
+#include "ucs/memory/device_memory.hpp"
 
 namespace ucp::mem {
 namespace {
@@ -10,10 +11,21 @@ ucs_status_t refuse(const char* reason) {
     return UCS_ERR_INVALID_PARAM;
 }
 
+ucs::result<memory*> allocate_on_device(memory_table& table, const map_params& params) {
+    if (params.fixed) return refuse("UCP_MEM_MAP_FIXED is for memory of the host");
+    if (params.length == 0) return refuse("no memory of a device has 0 bytes");
+    auto made = ucs::cuda::allocation::make(params.length, params.type);
+    if (!made) return made.status();
+    ucs::memory::expect_device_memory();
+    return table.add(
+        std::make_unique<memory>(std::move(*made), params.length, params.allowed, params.type));
+}
+
 ucs::result<memory*> allocate(memory_table& table, const map_params& params) {
     if (params.fixed && params.address == nullptr) {
         return refuse("UCP_MEM_MAP_FIXED needs an address");
     }
+    if (params.type != UCS_MEMORY_TYPE_HOST) return allocate_on_device(table, params);
     memory::block_pointer block;
     if (params.length > 0) {
         auto made = uct::sm::shared_block::allocate(params.length, params.address, params.fixed);
@@ -51,8 +63,8 @@ ucs::result<memory*> map(memory_table& table, const map_params& params) {
     }
     const auto begin = reinterpret_cast<std::uint64_t>(params.address);
     if (begin + params.length < begin) return refuse("the memory is longer than the address space");
-    return table.add(
-        std::make_unique<memory>(params.address, params.length, params.allowed, nullptr));
+    return table.add(std::make_unique<memory>(params.address, params.length, params.allowed,
+                                              nullptr, ucs::memory::type_of(params.address)));
 }
 
 ucs::result<std::unique_ptr<rkey>> unpack(memory_table& table, const std::byte* packed) {
@@ -71,7 +83,8 @@ ucs::result<std::unique_ptr<rkey>> unpack(memory_table& table, const std::byte* 
     const bool writable = (known->allowed & may_write) != 0;
     for (const device_key& each : known->devices) {
         auto attached = table.devices()->attach(
-            each.bytes, writable ? uct::memory_access::change : uct::memory_access::read);
+            each.device, each.bytes,
+            writable ? uct::memory_access::change : uct::memory_access::read);
         if (attached != nullptr) made->add(each.device, std::move(attached));
     }
     return made;

@@ -11,8 +11,9 @@ struct map_params {
     std::size_t length = 0;
     std::uint8_t allowed = all_access;
     bool allocate = false;
-    bool fixed = false;                   // allocate at `address` or fail
-    const std::byte* exported = nullptr;  // import this key instead
+    ucs_memory_type_t type = UCS_MEMORY_TYPE_HOST;  // of memory to allocate
+    bool fixed = false;                             // allocate at `address` or fail
+    const std::byte* exported = nullptr;            // import this key instead
 };
 
 // Registers, allocates or imports memory. Any thread. Failures are logged.

@@ -7,6 +7,7 @@
 
 #include "ucp/mem/device_domains.hpp"
 #include "ucp/mem/key.hpp"
+#include "ucs/cuda/allocation.hpp"
 
 namespace ucp::mem {
 
@@ -16,11 +17,19 @@ class memory {
 public:
     using block_pointer = std::shared_ptr<const uct::sm::shared_block>;
 
-    memory(void* base, std::size_t length, std::uint8_t allowed, block_pointer block) noexcept
+    memory(void* base, std::size_t length, std::uint8_t allowed, block_pointer block,
+           ucs_memory_type_t type = UCS_MEMORY_TYPE_HOST) noexcept
         : base_(static_cast<std::byte*>(base)),
           length_(length),
           allowed_(allowed),
+          type_(type),
           block_(std::move(block)) {}
+    // Memory of a device that the library has allocated.
+    memory(std::unique_ptr<ucs::cuda::allocation> owned, std::size_t length, std::uint8_t allowed,
+           ucs_memory_type_t type) noexcept
+        : memory(owned->base(), length, allowed, nullptr, type) {
+        owned_ = std::move(owned);
+    }
 
     [[nodiscard]] std::byte* base() const noexcept { return base_; }
     [[nodiscard]] std::uint64_t address() const noexcept {
@@ -28,6 +37,9 @@ public:
     }
     [[nodiscard]] std::size_t length() const noexcept { return length_; }
     [[nodiscard]] std::uint8_t allowed() const noexcept { return allowed_; }
+    [[nodiscard]] ucs_memory_type_t type() const noexcept { return type_; }
+    // Returns true if the processor must not access it.
+    [[nodiscard]] bool is_on_device() const noexcept { return type_ != UCS_MEMORY_TYPE_HOST; }
     [[nodiscard]] const credentials& owner() const noexcept { return owner_; }
     [[nodiscard]] const block_pointer& block() const noexcept { return block_; }
 
@@ -42,6 +54,7 @@ public:
                  .length = length_,
                  .allowed = allowed_,
                  .exported = false,
+                 .on_device = is_on_device(),
                  .block = {},
                  .devices = {}};
         if (block_ != nullptr) made.block = block_->name();
@@ -63,7 +76,9 @@ private:
     std::size_t length_;
     credentials owner_;
     std::uint8_t allowed_;
-    block_pointer block_;  // nullptr: the program's own memory
+    ucs_memory_type_t type_;
+    block_pointer block_;  // nullptr: not memory of the host, or the program's own memory
+    std::unique_ptr<ucs::cuda::allocation> owned_;  // nullptr: not allocated on a device
     std::vector<device_memory> on_devices_;
 };
 

@@ -58,17 +58,20 @@ memory_table::found memory_table::find(const access_request& request) noexcept {
 
 memory_table::window memory_table::open_window(const key& remote) {
     const std::lock_guard guard(lock_);
-    if (const memory* own = find_own(remote); own != nullptr)
-        return {own->base(), own->block(), {}};
+    if (const memory* own = find_own(remote); own != nullptr) return window_of(*own);
     if (!shares_memory_) return {nullptr, nullptr, "UCX_TLS excludes posix"};
     return map_block(remote);
 }
 
 memory_table::window memory_table::import(const key& remote) {
     const std::lock_guard guard(lock_);
-    if (const memory* own = find_own(remote); own != nullptr)
-        return {own->base(), own->block(), {}};
+    if (const memory* own = find_own(remote); own != nullptr) return window_of(*own);
     return map_block(remote);
+}
+
+memory_table::window memory_table::window_of(const memory& own) {
+    if (own.is_on_device()) return {nullptr, nullptr, "it is memory of a device"};
+    return {own.base(), own.block(), {}};
 }
 
 const memory* memory_table::find_own(const key& remote) noexcept {
@@ -124,7 +127,8 @@ memory_accessor::entry memory_accessor::enter(const access_request& request) noe
     thread_ = std::this_thread::get_id();
     inside_.store(found.memory_found, std::memory_order_relaxed);
     if (found.memory_found == nullptr) return {nullptr, found.status};
-    return {found.memory_found->base() + (request.address - found.memory_found->address()), UCS_OK};
+    const memory& entered = *found.memory_found;
+    return {entered.base() + (request.address - entered.address()), UCS_OK, entered.is_on_device()};
 }
 
 }  // namespace ucp::mem

@@ -69,6 +69,7 @@ private:
     // Returns true if a worker on another thread is inside this memory. The caller holds the lock.
     [[nodiscard]] bool is_in_use(const memory& gone) const noexcept;
     [[nodiscard]] const memory* find_own(const key& remote) noexcept;
+    [[nodiscard]] static window window_of(const memory& own);
     window map_block(const key& remote);
     void prune();
 
@@ -107,6 +108,7 @@ public:
     struct entry {
         std::byte* address;
         ucs_status_t status;
+        bool is_on_device = false;  // the processor must not access it
     };
     [[nodiscard]] entry enter(const access_request& request) noexcept;
     void leave() noexcept { inside_.store(nullptr, std::memory_order_release); }
@@ -128,6 +130,7 @@ public:
     scoped_access& operator=(const scoped_access&) = delete;
     [[nodiscard]] std::byte* address() const noexcept { return entered_.address; }
     [[nodiscard]] ucs_status_t status() const noexcept { return entered_.status; }
+    [[nodiscard]] bool is_on_device() const noexcept { return entered_.is_on_device; }
 
 private:
     memory_accessor& accessor_;

@@ -19,6 +19,7 @@ public:
           length_(remote.length),
           owner_(remote.owner),
           allowed_(remote.allowed),
+          on_device_(remote.on_device),
           local_(window.base),
           keeper_(std::move(window.keeper)) {
         if (local_ == nullptr) return;
@@ -46,6 +47,8 @@ public:
         return (allowed_ & wanted) == wanted ? UCS_OK : UCS_ERR_REJECTED;
     }
 
+    // Returns true if no processor may access the memory.
+    [[nodiscard]] bool is_on_device() const noexcept { return on_device_; }
     [[nodiscard]] bool is_mapped() const noexcept { return local_ != nullptr; }
     [[nodiscard]] std::byte* pointer(std::uint64_t address) const noexcept {
         return local_ + (address - base_);
@@ -84,6 +87,7 @@ private:
     std::uint64_t writable_ = 0;
     credentials owner_;
     std::uint8_t allowed_;
+    bool on_device_;
     std::byte* local_;
     memory::block_pointer keeper_;
     std::unique_ptr<access_path> devices_;  // nullptr: none

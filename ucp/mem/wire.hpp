@@ -37,7 +37,8 @@ enum key_flag : std::uint8_t {
     has_block = 1U << 0,
     exported = 1U << 1,  // for import by ucp_mem_map, not for use as an rkey
     has_devices = 1U << 2,
+    on_device = 1U << 3,  // memory of a device, which the processor must not access
 };
-inline constexpr std::uint8_t known_flags = has_block | exported | has_devices;
+inline constexpr std::uint8_t known_flags = has_block | exported | has_devices | on_device;
 
 }  // namespace ucp::mem::wire

@@ -39,6 +39,19 @@ namespace ucp {
            2 * lanes.costs->copy_overhead * std::max(1.0, pieces);
 }
 
+// Time to read or write `length` bytes of memory of a peer's device. Needs lanes.device.
+[[nodiscard]] inline double device_seconds(const lane_set& lanes, std::size_t length) noexcept {
+    return lanes.device->latency + static_cast<double>(length) / lanes.device->bandwidth;
+}
+
+// Time by which a pipeline gets longer at each end whose data is on a device: the first or last
+// part is copied while nothing else happens.
+[[nodiscard]] inline double staging_seconds(const lane_set& lanes, std::size_t length) noexcept {
+    if (lanes.device_copy == nullptr) return 0;
+    const double part = static_cast<double>(std::min(length, lanes.options->fragment.size.bytes));
+    return lanes.device_copy->latency + part / lanes.device_copy->bandwidth;
+}
+
 // Time to read `length` bytes of a peer's memory. Over a network a request comes first. Needs
 // lanes.rma.
 [[nodiscard]] inline double read_seconds(const lane_set& lanes, std::size_t length) noexcept {

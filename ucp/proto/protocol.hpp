@@ -19,6 +19,8 @@ struct lane_set {
     const host_costs* costs;
     const config* options;
     double stream_rate;  // bytes per second through shared memory, guessed or observed
+    const uct::iface_attr* device = nullptr;       // lane to memory of devices, if there is one
+    const uct::iface_attr* device_copy = nullptr;  // copies between host and devices here
     // Sum over all lanes that move such memory together; 0: use the bandwidth of `rma`.
     double rails_bandwidth = 0;
 
@@ -31,6 +33,7 @@ struct lane_set {
 struct send_class {
     send_kind kind;
     bool contiguous;  // one piece of memory; otherwise pieces or the user's packing functions
+    bool on_device = false;  // (partly) in memory of a device
 };
 
 // Predicted time of one message, from the start of the send to its completion at the receiver.
@@ -40,6 +43,9 @@ struct estimate {
 
     static estimate refused(const char* reason) noexcept { return {0, reason}; }
 };
+
+// Lanes of a peer that an operation may use (ucp/core/lanes.hpp).
+enum class lane_use : std::uint8_t { message, memory, device };
 
 // A protocol is one row of all_protocols() (ucp/proto/selection.hpp). Its functions run in owner
 // context.
@@ -62,11 +68,14 @@ struct protocol {
     // Called before the request is aborted: removes it from the protocol's own queues, and keeps
     // memory that the peer may be using. nullptr if there is nothing to do.
     void (*abandon)(request& send) = nullptr;
-    // If true, requests wait for room on the lane to the peer's memory, not on the message lane.
-    bool memory_lane = false;
+    // The lane on which requests wait for room.
+    lane_use lane = lane_use::message;
     // Releases what the protocol's part of the state owns; called when the request ends. nullptr if
     // it owns nothing.
     void (*end)(request& send) = nullptr;
+    // Called before the request ends because its data could not be read from a device, after other
+    // data was sent: tells the peer that no more follows. nullptr if the peer waits for nothing.
+    void (*failed)(request& send, ucs_status_t status) = nullptr;
 };
 
 }  // namespace ucp

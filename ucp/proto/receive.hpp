@@ -4,6 +4,7 @@
 #include "ucp/core/complete.hpp"
 #include "ucp/core/ep.hpp"
 #include "ucp/proto/request_ids.hpp"
+#include "ucp/staging/staged_sink.hpp"
 
 namespace ucp {
 
@@ -16,14 +17,16 @@ inline void release_receive_id(request& receive) noexcept {
     }
 }
 
-// Completes a receive that has its message or failed, but not one of a stream. Owner context.
+// Completes a receive that has its message or failed, but not one of a stream. If copies to a
+// device are under way, it completes when they have ended. Owner context.
 inline void finish_receive(request& receive, ucs_status_t status) {
-    receive.state.recv.buffer.finish();
+    dt::recv_buffer& buffer = receive.state.recv.buffer;
+    const bool is_over = !buffer.needs_finish() || finish_buffer(buffer, status, complete);
     if (receive.via != nullptr) {
         release_receive_id(receive);
         receive.via->operations().remove_receive(receive);
     }
-    complete(receive, status);
+    if (is_over) complete(receive, status);
 }
 
 }  // namespace ucp

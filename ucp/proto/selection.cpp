@@ -77,7 +77,7 @@ protocol_table::ranges protocol_table::build(send_class send) const {
     ranges list;
     // Rendezvous does not apply to an empty message. A kind without eager protocols treats it as
     // one byte.
-    std::size_t length = traits(send.kind).eager ? 0 : 1;
+    std::size_t length = traits(send.kind).eager && !send.on_device ? 0 : 1;
     const protocol* current = best(send, length);
     while (length < last_sample) {
         const std::size_t next = next_sample(length);
@@ -111,7 +111,9 @@ double protocol_table::predict(send_class send, std::size_t length) const {
 
 void protocol_table::explain_class(send_class send, std::string& text) const {
     text += fmt::format("#   {}, {}:\n", traits(send.kind).title,
-                        send.contiguous ? "contiguous" : "iov or generic");
+                        send.on_device    ? "on a device"
+                        : send.contiguous ? "contiguous"
+                                          : "iov or generic");
     std::size_t first = 0;
     for (const range& each : ranges_for(send)) {
         // A size in the middle of the range, the same for all protocols compared.
@@ -138,6 +140,9 @@ std::string protocol_table::explain(std::uint64_t features) const {
         if ((traits(kind).feature & features) == 0) continue;
         explain_class({kind, true}, text);
         explain_class({kind, false}, text);
+        // An eager protocol would send data of a device from host memory.
+        if (lanes_.device_copy != nullptr && traits(kind).rendezvous)
+            explain_class({kind, true, true}, text);
     }
     text += fmt::format(
         "#   rendezvous is preferred up to {:.0f}% above the cheapest eager protocol, because it "

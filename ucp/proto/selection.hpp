@@ -44,7 +44,8 @@ private:
     using ranges = std::vector<range>;
 
     [[nodiscard]] const ranges& ranges_for(send_class send) const {
-        ranges& list = classes_[static_cast<std::size_t>(send.kind)][send.contiguous ? 1 : 0];
+        const std::size_t form = (send.contiguous ? 1U : 0U) + (send.on_device ? 2U : 0U);
+        ranges& list = classes_[static_cast<std::size_t>(send.kind)][form];
         if (list.empty()) [[unlikely]]
             list = build(send);
         return list;
@@ -56,7 +57,7 @@ private:
     void explain_class(send_class send, std::string& text) const;
 
     lane_set lanes_;
-    mutable std::array<std::array<ranges, 2>, message_kind_count> classes_;
+    mutable std::array<std::array<ranges, 4>, message_kind_count> classes_;
     std::ptrdiff_t max_short_ = -1;
 };
 

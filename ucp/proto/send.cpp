@@ -13,6 +13,7 @@
 #include "ucp/proto/request_ids.hpp"
 #include "ucp/proto/short_path.hpp"
 #include "ucp/proto/tables.hpp"
+#include "ucp/staging/staged_source.hpp"
 #include "ucp/wireup/connection.hpp"
 
 namespace ucp {
@@ -38,7 +39,10 @@ request& of_parts(uct::completion& parts) noexcept {
 void parts_done(uct::completion& parts) noexcept {
     request& send = of_parts(parts);
     const ucs_status_t status = parts.status;
-    if (status != UCS_OK || send.state.send.holds != nullptr) {
+    const send_state& state = send.state.send;
+    if (status != UCS_OK && state.holds == nullptr && state.proto->failed != nullptr)
+        state.proto->failed(send, status);
+    if (status != UCS_OK || state.holds != nullptr) {
         finish_send(send, status);
         return;
     }
@@ -48,6 +52,7 @@ void parts_done(uct::completion& parts) noexcept {
 struct packing {
     request* send;
     const fragment_writer* writer;
+    staged_source::range staged{};  // the data, if it comes from a device
 };
 
 std::size_t pack_fragment(void* arg, void* into, std::size_t capacity) {
@@ -56,8 +61,13 @@ std::size_t pack_fragment(void* arg, void* into, std::size_t capacity) {
     job.writer->make_header(*job.send, into);
     const std::size_t header = job.writer->header_length;
     const std::size_t part = std::min(capacity - header, state.end - state.offset);
-    const std::size_t packed =
-        state.buffer.pack(static_cast<std::byte*>(into) + header, state.offset, part);
+    auto* const place = static_cast<std::byte*>(into) + header;
+    std::size_t packed = std::min(part, job.staged.length);
+    if (job.staged.bytes != nullptr) [[unlikely]] {
+        std::memcpy(place, job.staged.bytes, packed);
+    } else {
+        packed = state.buffer.pack(place, state.offset, part);
+    }
     state.offset += packed;
     // A packing function that returns nothing would be called for ever.
     if (packed == 0 && part != 0) state.short_pack = true;
@@ -92,17 +102,56 @@ ucs_status_t send_in_place(request& send, const fragment_writer& writer, std::si
     return status;
 }
 
-// Returns the largest payload of a zero-copy fragment; 0: fragments are copied.
-std::size_t in_place_limit(const request& send, std::size_t header) {
-    if (send.state.send.copies) return 0;
+// Returns the largest payload of a zero-copy fragment of the next `length` bytes; 0: they are
+// copied.
+std::size_t zcopy_limit(const request& send, std::size_t header, std::size_t length) {
     const uct::iface_attr& attr = send.via->remote().lanes().am_attr();
-    if (!attr.ops.has(uct::op::am_zcopy) || !send.state.send.buffer.in_memory()) return 0;
-    if (header > attr.max_zcopy_header) return 0;
+    if (!attr.ops.has(uct::op::am_zcopy) || header > attr.max_zcopy_header) return 0;
     const config& options = send.owner->owner().options();
     const std::size_t threshold =
         options.zcopy_threshold.is_auto() ? attr.max_bcopy : options.zcopy_threshold.bytes;
-    if (send.state.send.end - send.state.send.offset < threshold) return 0;
+    if (length < threshold) return 0;
     return std::min(options.fragment.size.bytes, attr.max_zcopy - header);
+}
+
+// The same for data that lies in the buffer.
+std::size_t in_place_limit(const request& send, std::size_t header) {
+    const send_state& state = send.state.send;
+    if (state.copies || !state.buffer.in_memory()) return 0;
+    return zcopy_limit(send, header, state.end - state.offset);
+}
+
+// Sends a fragment from host memory to which data of a device was copied.
+ucs_status_t send_staged(request& send, const fragment_writer& writer) {
+    send_state& state = send.state.send;
+    ucs_status_t status = staged_source::attach(send);
+    if (status != UCS_OK) return status;
+    staged_source& source = *staged_source::of(send);
+    packing job{&send, &writer};
+    status = source.find(state.offset, job.staged);
+    if (status != UCS_OK) return status;
+    const std::size_t ready = std::min(job.staged.length, state.end - state.offset);
+    const std::size_t limit = state.copies ? 0 : zcopy_limit(send, writer.header_length, ready);
+    if (limit == 0) {
+        const ssize_t sent = send.via->lane().am_bcopy(writer.id, pack_fragment, &job);
+        if (sent < 0) return static_cast<ucs_status_t>(sent);
+    } else {
+        std::array<std::byte, max_header> header;
+        writer.make_header(send, header.data());
+        const uct::iov piece{job.staged.bytes, std::min(limit, ready)};
+        ++job.staged.used->count;
+        status = send.via->lane().am_zcopy(writer.id, std::span(header).first(writer.header_length),
+                                           std::span(&piece, 1), job.staged.used);
+        if (status != UCS_INPROGRESS) --job.staged.used->count;
+        if (mem::is_out_of_devices_reach(status)) {
+            state.copies = true;
+            return send_staged(send, writer);
+        }
+        if (status != UCS_OK && status != UCS_INPROGRESS) return status;
+        state.offset += piece.length;
+    }
+    source.pass(state.offset);
+    return UCS_OK;
 }
 
 // Returns true if the device has the memory registered, or if registering it costs less than a
@@ -135,12 +184,23 @@ void defer(request& send) noexcept {
     slot_of<deferred_sends>(send.via->remote()).defer(send);
 }
 
+uct::ep& lane_of(const ep& via, lane_use use) noexcept {
+    switch (use) {
+        case lane_use::message:
+            break;
+        case lane_use::memory:
+            return via.remote().lanes().rma_lane();
+        case lane_use::device:
+            return *via.remote().lanes().device.endpoint;
+    }
+    return via.lane();
+}
+
 // Removes a send from the lane's queue, if it waits there.
 void unqueue(request& send) {
     const ep& via = *send.via;
     if (!send.pending.pending_hook.is_linked() || !via.is_connected()) return;
-    (send.state.send.proto->memory_lane ? via.remote().lanes().rma_lane() : via.lane())
-        .pending_remove(send.pending);
+    lane_of(via, send.state.send.proto->lane).pending_remove(send.pending);
 }
 
 // Returns true if the order of messages allows the send to begin.
@@ -149,10 +209,13 @@ bool choose_protocol(request& send) noexcept {
     ep& via = *send.via;
     const send_kind kind =
         slot_of<short_path>(via).must_use_rendezvous() ? rendezvous_kind(state.kind) : state.kind;
-    const send_class properties{kind, state.buffer.contiguous() != nullptr};
+    const dt::send_buffer& buffer = state.buffer;
+    const send_class properties{
+        kind, buffer.contiguous() != nullptr || buffer.device_contiguous() != nullptr,
+        buffer.on_device()};
     try {
         const protocol& chosen = slot_of<short_path>(via).protocols().select(
-            properties, state.buffer.length() + state.header_length);
+            properties, buffer.length() + state.header_length);
         if (is_tagged(kind) && chosen.rendezvous &&
             !slot_of<deferred_sends>(via.remote()).count_rts(send)) {
             defer(send);
@@ -170,6 +233,13 @@ bool choose_protocol(request& send) noexcept {
 }
 
 }  // namespace
+
+ucs_status_t prepare_device_send(request& send) noexcept {
+    send_state& state = send.state.send;
+    if (state.kind == send_kind::get || state.kind == send_kind::atomic)
+        return state.buffer.stage_result();
+    return state.buffer.length() <= longest_staged ? state.buffer.stage_data() : UCS_OK;
+}
 
 ucs_status_t refuse_immediate(ep& to) {
     if (to.failure() != UCS_OK) return to.failure();
@@ -241,19 +311,27 @@ void run_send(request& send) {
         lane.pending_add(send.pending);
 }
 
+void continue_send(request& send) {
+    const protocol& running = *send.state.send.proto;
+    ep& via = *send.via;
+    if (running.progress(send) == UCS_ERR_NO_RESOURCE)
+        lane_of(via, running.lane).pending_add(send.pending);
+}
+
 void start_with(request& send, const protocol& chosen) {
     send.state.send.proto = &chosen;
     send.pending.progress = progress_queued;
-    ep& via = *send.via;
-    if (chosen.progress(send) == UCS_ERR_NO_RESOURCE) {
-        (chosen.memory_lane ? via.remote().lanes().rma_lane() : via.lane())
-            .pending_add(send.pending);
-    }
+    continue_send(send);
+}
+
+void stop_staging(request& send) noexcept {
+    if (staged_source* const source = staged_source::of(send); source != nullptr) [[unlikely]]
+        source->abandon();
 }
 
 void finish_send(request& send, ucs_status_t status) {
     send_state& state = send.state.send;
-    state.buffer.finish();
+    status = state.buffer.finish(status);
     if (state.owns_header) [[unlikely]]
         delete[] static_cast<const std::byte*>(send.as<message_state>().header);
     if (state.proto != nullptr && state.proto->end != nullptr) state.proto->end(send);
@@ -284,6 +362,10 @@ void abort_send(request& send, ucs_status_t status) {
     slot_of<deferred_sends>(to).rts_lost(send);
     if (state.proto == nullptr) slot_of<deferred_sends>(to).undefer(send);
     unqueue(send);
+    // The parts that are given up must not end the send here.
+    ++state.parts.count;
+    stop_staging(send);
+    --state.parts.count;
     if (state.parts.count == 0) {
         finish_send(send, status);
         return;
@@ -330,6 +412,8 @@ void begin_fragments(request& send, std::size_t end, void (*done)(request& send)
 }
 
 ucs_status_t send_fragment(request& send, const fragment_writer& writer) {
+    if (send.state.send.buffer.on_device()) [[unlikely]]
+        return send_staged(send, writer);
     const std::size_t limit = in_place_limit(send, writer.header_length);
     if (limit == 0) return send_copied(send, writer);
     if (is_prepared(send, limit)) {
@@ -341,6 +425,7 @@ ucs_status_t send_fragment(request& send, const fragment_writer& writer) {
 }
 
 void end_fragments(request& send, ucs_status_t status) {
+    if (status != UCS_OK) stop_staging(send);
     send.state.send.guarded = false;
     send.state.send.parts.finish(status);
 }
@@ -350,6 +435,7 @@ ucs_status_t send_fragments(request& send, const fragment_writer& writer) {
     while (state.offset < state.end) {
         const ucs_status_t status = send_fragment(send, writer);
         if (status == UCS_ERR_NO_RESOURCE) return status;
+        if (status == UCS_INPROGRESS) return UCS_OK;
         if (status != UCS_OK) {
             end_fragments(send, status);
             return UCS_OK;

@@ -9,13 +9,31 @@ namespace ucp {
 
 // Owner context.
 
+// Prepares a send whose buffer is on a device. Short data is copied to host memory, which takes its
+// place; longer data is copied part after part while it is sent. The result of an operation that
+// gets one goes to host memory first. Returns the error of the device or UCS_ERR_NO_MEMORY.
+[[nodiscard]] ucs_status_t prepare_device_send(request& send) noexcept;
+
+// Longest data of a device that is copied to the host before it is sent, in the call.
+inline constexpr std::size_t longest_staged = 16 * 1024;
+
+// Like describe_send, without preparing a buffer on a device.
+template<class State>
+[[nodiscard]] ucs_status_t describe_host_send(request& send, send_kind kind, const void* buffer,
+                                              std::size_t count, ucp_datatype_t datatype) noexcept {
+    State& state = send.start_send<State>();
+    state.kind = kind;
+    return state.buffer.init(buffer, count, datatype);
+}
+
 // Fills in a new send: its buffer and its kind. If this fails, the caller must refuse the request.
 template<class State>
 [[nodiscard]] ucs_status_t describe_send(request& send, send_kind kind, const void* buffer,
                                          std::size_t count, ucp_datatype_t datatype) noexcept {
-    State& state = send.start_send<State>();
-    state.kind = kind;
-    return state.buffer.init(buffer, count, datatype);
+    const ucs_status_t status = describe_host_send<State>(send, kind, buffer, count, datatype);
+    if (status == UCS_OK && send.as<State>().buffer.on_device()) [[unlikely]]
+        return prepare_device_send(send);
+    return status;
 }
 
 // For a send that may not wait and did not fit the short path. Starts connecting the endpoint, so
@@ -45,8 +63,14 @@ void start_waiting(ep& ready);
 
 // Continues the protocol; if the lane has no room, queues the request there.
 void run_send(request& send);
+// Continues a send whose data has been copied from a device.
+void continue_send(request& send);
 // Like run_send, with a given protocol.
 void start_with(request& send, const protocol& chosen);
+
+// Gives up data that was copied from a device and is not sent any more. Does nothing for other
+// sends. Call while the send cannot end: it counts a part itself.
+void stop_staging(request& send) noexcept;
 
 // Ends the request after its data was handed over, acknowledged or refused.
 void finish_send(request& send, ucs_status_t status);
@@ -73,7 +97,8 @@ struct fragment_writer {
 };
 ucs_status_t send_fragments(request& send, const fragment_writer& writer);
 
-// Sends one such fragment. [offset, end) must not be empty.
+// Sends one such fragment. [offset, end) must not be empty. UCS_INPROGRESS: the data is still being
+// copied from a device; the protocol's progress is called again when it is there.
 ucs_status_t send_fragment(request& send, const fragment_writer& writer);
 
 // Declares that no more fragments follow. When those that were sent have left, the `done` function

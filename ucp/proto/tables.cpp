@@ -10,16 +10,34 @@
 
 namespace ucp {
 
+namespace {
+
+const uct::iface_attr* device_copy_of(const worker& owner) noexcept {
+    const std::size_t resource = owner.interfaces().find("cuda_copy");
+    return resource < owner.interfaces().size() ? &owner.interfaces().at(resource)->attr()
+                                                : nullptr;
+}
+
+}  // namespace
+
 protocol_tables::protocol_tables(worker& owner) noexcept
     : streaming(owner.owner().costs().copy_cached / 2), owner_(owner) {}
 
-const protocol_table& protocol_tables::find(const uct::iface_attr& am, const uct::iface_attr* rma) {
+lane_set protocol_tables::lanes_for(const known_table& known) const noexcept {
+    const context& owner = owner_.owner();
+    return {known.am,         known.rma,    &owner.costs(),        &owner.options(),
+            streaming.used(), known.device, device_copy_of(owner_)};
+}
+
+const protocol_table& protocol_tables::find(const uct::iface_attr& am, const uct::iface_attr* rma,
+                                            const uct::iface_attr* device) {
     for (const known_table& known : all_) {
-        if (known.am == &am && known.rma == rma) return *known.table;
+        if (known.am == &am && known.rma == rma && known.device == device) return *known.table;
     }
     const context& owner = owner_.owner();
-    const lane_set lanes{&am, rma, &owner.costs(), &owner.options(), streaming.used()};
-    all_.push_back({&am, rma, std::make_unique<protocol_table>(lanes)});
+    known_table fresh{&am, rma, device, nullptr};
+    fresh.table = std::make_unique<protocol_table>(lanes_for(fresh));
+    all_.push_back(std::move(fresh));
     if (owner.options().proto_info == protocol_pages::all) {
         const std::string text = all_.back().table->explain(owner.params().features);
         std::fprintf(stderr, "# protocols of worker %s\n%s", owner_.params().name.c_str(),
@@ -31,12 +49,9 @@ const protocol_table& protocol_tables::find(const uct::iface_attr& am, const uct
 void protocol_tables::update_if_outdated() {
     if (!streaming.outdated()) return;
     streaming.adopt();
-    const context& owner = owner_.owner();
     const bool are_new = ucs::allocated([&] {
-        for (known_table& known : all_) {
-            *known.table = protocol_table(
-                {known.am, known.rma, &owner.costs(), &owner.options(), streaming.used()});
-        }
+        for (known_table& known : all_)
+            *known.table = protocol_table(lanes_for(known));
     });
     // Outdated tables cost time and nothing else.
     if (!are_new) ucs::log::debug(proto_log, "out of memory: protocols are not selected anew");
@@ -52,6 +67,8 @@ lane_set lane_set_for(const peer& to, std::size_t length) noexcept {
             &owner.owner().costs(),
             &owner.owner().options(),
             slot_of<protocol_tables>(owner).streaming.used(),
+            to.lanes().device.is_open() ? &to.lanes().device.attr() : nullptr,
+            device_copy_of(owner),
             to.lanes().rail_count() > 1 ? rails_bandwidth(to, length) : 0};
 }
 

@@ -17,8 +17,9 @@ class protocol_tables {
 public:
     explicit protocol_tables(worker& owner) noexcept;
 
-    // Returns the table for a pair of lanes; `rma` may be nullptr.
-    const protocol_table& find(const uct::iface_attr& am, const uct::iface_attr* rma);
+    // Returns the table for these lanes; `rma` and `device` may be nullptr.
+    const protocol_table& find(const uct::iface_attr& am, const uct::iface_attr* rma,
+                               const uct::iface_attr* device = nullptr);
     // Makes all tables anew if `streaming` has changed much.
     void update_if_outdated();
 
@@ -29,8 +30,11 @@ private:
     struct known_table {
         const uct::iface_attr* am;
         const uct::iface_attr* rma;
+        const uct::iface_attr* device;
         std::unique_ptr<protocol_table> table;
     };
+
+    [[nodiscard]] lane_set lanes_for(const known_table& known) const noexcept;
 
     worker& owner_;
     std::vector<known_table> all_;

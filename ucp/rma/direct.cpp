@@ -11,7 +11,12 @@ namespace ucp {
 
 namespace {
 
-void copy_pieces(remote_op& state) noexcept {
+ucs_status_t copy_pieces(remote_op& state) noexcept {
+    const std::size_t length = state.buffer.length();
+    if (state.buffer.on_device()) {
+        return state.kind == send_kind::put ? state.buffer.read(0, state.window, length)
+                                            : state.buffer.write(0, state.window, length);
+    }
     std::array<uct::iov, 16> pieces;
     std::byte* window = state.window;
     while (state.offset < state.buffer.length()) {
@@ -27,17 +32,17 @@ void copy_pieces(remote_op& state) noexcept {
         }
         state.offset += list.length;
     }
+    return UCS_OK;
 }
 
 ucs_status_t progress(request& send) {
     auto& state = send.as<remote_op>();
     if (state.kind == send_kind::atomic) {
         const std::uint64_t before = uct::sm::apply_atomic(state.window, state.atomic);
-        scatter(state, 0, &before, state.buffer.length());
+        finish_send(send, scatter(state, 0, &before, state.buffer.length()));
     } else {
-        copy_pieces(state);
+        finish_send(send, copy_pieces(state));
     }
-    finish_send(send, UCS_OK);
     return UCS_OK;
 }
 

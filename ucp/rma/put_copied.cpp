@@ -59,15 +59,11 @@ ucs_status_t progress_flush(request& send) {
 
 }  // namespace
 
-constinit const protocol rma_put_copied{"rma/put_copied",
-                                        "copied, and written by the device",
-                                        nullptr,
-                                        progress_put,
-                                        false,
-                                        nullptr,
-                                        true};
+constinit const protocol rma_put_copied{
+    "rma/put_copied", "copied, and written by the device", nullptr, progress_put, false, nullptr,
+    lane_use::memory};
 constinit const protocol rma_lane_flush{
-    "rma/flush", "waits until the device has written", nullptr, progress_flush, false, nullptr,
-    true};
+    "rma/flush",     "waits until the device has written", nullptr, progress_flush, false, nullptr,
+    lane_use::memory};
 
 }  // namespace ucp

@@ -27,6 +27,7 @@ struct remote_op : send_state {
 extern const protocol rma_direct;          // ucp/rma/direct.cpp: loads and stores, after a fence
 extern const protocol rma_waiting;         // ucp/rma/rma.cpp: not started yet
 extern const protocol rma_single_copy;     // ucp/rma/single_copy.cpp
+extern const protocol rma_device_copy;     // the same over the lane to devices
 extern const protocol rma_put_copied;      // ucp/rma/put_copied.cpp
 extern const protocol rma_lane_flush;      //
 extern const protocol rma_put_messages;    // ucp/rma/messages.cpp
@@ -41,7 +42,8 @@ extern const protocol rma_reply;           // ucp/rma/target.cpp: the owner's da
 ucs_status_t request_from_owner(request& send, uct::am_id id, uct::pack_function pack);
 void abandon_request(request& send);
 
-// Copies arrived data into the operation's buffer.
-void scatter(send_state& into, std::size_t offset, const void* data, std::size_t length) noexcept;
+// Copies arrived data into the operation's buffer. Returns UCS_OK or the error of a device.
+ucs_status_t scatter(send_state& into, std::size_t offset, const void* data,
+                     std::size_t length) noexcept;
 
 }  // namespace ucp

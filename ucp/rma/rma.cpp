@@ -65,7 +65,8 @@ ucs_status_t describe(request& fresh, send_kind kind, const void* buffer, std::s
         return refuse(kind, count, address, UCS_ERR_UNSUPPORTED,
                       "the datatype is neither contiguous nor a list of pieces");
     }
-    const ucs_status_t status = describe_send<remote_op>(fresh, kind, buffer, count, datatype);
+    // A buffer on a device is staged when the protocol is known.
+    const ucs_status_t status = describe_host_send<remote_op>(fresh, kind, buffer, count, datatype);
     if (status != UCS_OK) return status;
     auto& state = fresh.as<remote_op>();
     state.set_target(address, key);
@@ -90,6 +91,13 @@ const protocol& choose(const request& started) {
     const peer& to = started.via->remote();
     const std::size_t length = state.buffer.length();
     const bool put = state.kind == send_kind::put;
+    if (to.lanes().device.is_open() && state.key->key_for(mem::cuda_devices) != nullptr)
+        return rma_device_copy;
+    if (state.key->is_on_device() && state.key->key_for(to.lanes().rma_device()) == nullptr)
+        return put ? rma_put_messages : rma_get_messages;
+    // A lane to the peer's memory takes data of a device from host memory, as messages do; these
+    // need not wait until all of it is there.
+    if (put && state.buffer.on_device() && length > longest_staged) return rma_put_messages;
     if (to.lanes().rail_count() > 0) {
         // The device needs no help of the memory's owner, which may be busy or make no progress at
         // all.
@@ -125,7 +133,19 @@ bool fence(worker& owner) {
 }
 
 void start_rma(request& started) {
-    start_with(started, choose(started));
+    start_rma_with(started, choose(started));
+}
+
+void start_rma_with(request& started, const protocol& chosen) {
+    auto& state = started.as<remote_op>();
+    const bool moves_any_memory = &chosen == &rma_device_copy || &chosen == &rma_direct;
+    if (state.buffer.on_device() && !moves_any_memory) {
+        if (const ucs_status_t status = prepare_device_send(started); status != UCS_OK) {
+            finish_send(started, status);
+            return;
+        }
+    }
+    start_with(started, chosen);
 }
 
 // `start_rma` ends or queues the operation.
@@ -158,18 +178,9 @@ void abandon_request(request& send) {
     release_hold(send);
 }
 
-void scatter(send_state& into, std::size_t offset, const void* data, std::size_t length) noexcept {
-    std::array<uct::iov, 16> pieces;
-    const auto* from = static_cast<const std::byte*>(data);
-    while (length > 0) {
-        const dt::piece_list list = into.buffer.pieces(offset, length, std::span(pieces));
-        for (const uct::iov& piece : std::span(pieces).first(list.count)) {
-            std::memcpy(piece.base, from, piece.length);
-            from += piece.length;
-        }
-        offset += list.length;
-        length -= list.length;
-    }
+ucs_status_t scatter(send_state& into, std::size_t offset, const void* data,
+                     std::size_t length) noexcept {
+    return length > 0 ? into.buffer.write(offset, data, length) : UCS_OK;
 }
 
 }  // namespace ucp

@@ -23,7 +23,8 @@ inline bool ends_in_call(const ep& endpoint, const void* buffer, std::size_t cou
                          const operation& params, std::size_t& length) noexcept {
     const ucp_datatype_t datatype = params.datatype();
     return params.is_plain() && reaches_directly(endpoint) && dt::is_contig(datatype) &&
-           dt::contig_length(datatype, count, length) && buffer != nullptr;
+           dt::contig_length(datatype, count, length) && buffer != nullptr &&
+           ucs::memory::is_host(buffer);
 }
 
 inline ucs_status_ptr_t rma_put(ep& to, const void* buffer, std::size_t count,
@@ -58,5 +59,8 @@ inline ucs_status_ptr_t rma_get(ep& from, void* buffer, std::size_t count, std::
 // Starts a submitted operation on remote memory. The endpoint is connected, and the operation has
 // nothing to wait for.
 void start_rma(request& started);
+// Starts it with a given protocol. If the protocol moves host memory only, a buffer on a device is
+// staged first.
+void start_rma_with(request& started, const protocol& chosen);
 
 }  // namespace ucp

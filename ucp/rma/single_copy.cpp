@@ -3,11 +3,13 @@
 #include <array>
 
 #include "ucp/core/peer.hpp"
+#include "ucp/core/worker.hpp"
 #include "ucp/log/log.hpp"
 #include "ucp/mem/access_path.hpp"
 #include "ucp/proto/send.hpp"
 #include "ucp/proto/striped.hpp"
 #include "ucp/rma/remote_op.hpp"
+#include "ucp/rma/rma.hpp"
 #include "ucp/wireup/lane_setup.hpp"
 
 namespace ucp {
@@ -23,7 +25,7 @@ constexpr std::size_t least_registered = 2048;
 ucs_status_t access(uct::ep& lane, const uct::iface_attr& attr, bool put,
                     std::span<const uct::iov> pieces, const uct::remote_place& target,
                     uct::completion& parts) {
-    const bool copied = attr.keyed && !put && pieces.size() == 1 &&
+    const bool copied = attr.keyed && !attr.reaches_only_devices() && !put && pieces.size() == 1 &&
                         pieces[0].length <= std::min(least_registered, attr.max_get_bcopy);
     ++parts.count;
     ucs_status_t status;
@@ -37,11 +39,19 @@ ucs_status_t access(uct::ep& lane, const uct::iface_attr& attr, bool put,
     return status == UCS_INPROGRESS ? UCS_OK : status;
 }
 
+// Returns the lane that reaches the memory; nullptr if it is gone or not used any more.
+const lane* lane_for(const request& send) noexcept {
+    const peer_lanes& lanes = send.via->remote().lanes();
+    if (send.state.send.proto->lane == lane_use::device)
+        return lanes.device.is_open() ? &lanes.device : nullptr;
+    return lanes.rma() != nullptr ? &lanes.rma_place() : nullptr;
+}
+
 // Moves all data over several rails. Returns false if one rail should do it.
 bool copy_striped(request& send) noexcept {
     auto& state = send.as<remote_op>();
     auto* const bytes = static_cast<const std::byte*>(state.buffer.contiguous());
-    if (bytes == nullptr || state.offset > 0) return false;
+    if (bytes == nullptr || state.offset > 0 || state.proto->lane != lane_use::memory) return false;
     const striped_work work{.put = state.kind == send_kind::put,
                             .local = const_cast<std::byte*>(bytes),
                             .remote = state.address,
@@ -58,19 +68,19 @@ bool copy_striped(request& send) noexcept {
 ucs_status_t copy_rest(request& send) {
     auto& state = send.as<remote_op>();
     if (copy_striped(send)) return UCS_OK;
-    uct::ep* lane = send.via->remote().lanes().rma();
-    if (lane == nullptr) return UCS_ERR_UNSUPPORTED;  // another operation was refused meanwhile
-    const uct::iface_attr& attr = send.via->remote().lanes().rma_attr();
+    const lane* const used = lane_for(send);
+    if (used == nullptr) return UCS_ERR_UNSUPPORTED;  // another operation was refused meanwhile
+    const uct::iface_attr& attr = used->attr();
     const uct::remote_memory* const memory =
-        attr.keyed ? state.key->key_for(send.via->remote().lanes().rma_device()) : nullptr;
+        attr.keyed ? state.key->key_for(used->device) : nullptr;
     std::array<uct::iov, max_pieces> pieces;
     const auto pieces_view = std::span(pieces).first(std::min(max_pieces, attr.max_iov));
     while (state.offset < state.end) {
         const std::size_t length = std::min(state.end - state.offset, attr.max_rma);
         const dt::piece_list list = state.buffer.pieces(state.offset, length, pieces_view);
-        const ucs_status_t status =
-            access(*lane, attr, state.kind == send_kind::put, pieces_view.first(list.count),
-                   {state.address + state.offset, memory}, state.parts);
+        const ucs_status_t status = access(*used->endpoint, attr, state.kind == send_kind::put,
+                                           pieces_view.first(list.count),
+                                           {state.address + state.offset, memory}, state.parts);
         if (status != UCS_OK) return status;
         state.offset += list.length;
     }
@@ -82,13 +92,18 @@ void use_messages(request& send) {
     auto& state = send.as<remote_op>();
     state.offset = 0;
     state.started = false;
-    start_with(send, state.kind == send_kind::put ? rma_put_messages : rma_get_messages);
+    start_rma_with(send, state.kind == send_kind::put ? rma_put_messages : rma_get_messages);
 }
 
 void copied(uct::completion& parts) noexcept {
     request& send =
         request::of(*boost::intrusive::get_parent_from_member(&parts, &send_state::parts));
     const ucs_status_t status = parts.status;
+    const bool over_device_lane = send.state.send.proto->lane == lane_use::device;
+    if (status != UCS_OK && over_device_lane && send.state.send.holds == nullptr) {
+        // The log of the transport has the reason.
+        return use_messages(send);
+    }
     if (status == UCS_ERR_UNSUPPORTED && send.state.send.holds == nullptr) {
         slot_of<wireup::lane_setup>(send.via->remote()).drop_rma(rma_state::refused);
         return use_messages(send);
@@ -109,6 +124,8 @@ ucs_status_t progress(request& send) {
     auto& state = send.as<remote_op>();
     if (!state.started) {
         state.started = true;
+        if (state.proto->lane == lane_use::device)
+            send.owner->interfaces().activate(send.via->remote().lanes().device.resource);
         state.end = state.buffer.length();
         state.guarded = true;
         state.parts = {.done = copied, .count = 1};
@@ -122,12 +139,16 @@ ucs_status_t progress(request& send) {
 
 }  // namespace
 
-constinit const protocol rma_single_copy{"rma/single_copy",
-                                         "copied once, from memory to memory",
+constinit const protocol rma_single_copy{
+    "rma/single_copy", "copied once, from memory to memory", nullptr, progress, false, nullptr,
+    lane_use::memory};
+
+constinit const protocol rma_device_copy{"rma/device_copy",
+                                         "copied by a device, from memory to memory",
                                          nullptr,
                                          progress,
                                          false,
                                          nullptr,
-                                         true};
+                                         lane_use::device};
 
 }  // namespace ucp

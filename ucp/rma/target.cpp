@@ -5,16 +5,21 @@
 
 #include <algorithm>
 #include <cstring>
+#include <mutex>
+#include <utility>
 
 #include "ucp/core/handler.hpp"
 #include "ucp/core/worker.hpp"
 #include "ucp/log/log.hpp"
+#include "ucp/mem/staging.hpp"
 #include "ucp/proto/send.hpp"
 #include "ucp/rma/order.hpp"
 #include "ucp/rma/remote_op.hpp"
 #include "ucp/rma/store.hpp"
 #include "ucp/rma/wire.hpp"
 #include "ucp/wireup/connection.hpp"
+#include "ucs/memory/copy_any.hpp"
+#include "uct/base/atomic_value.hpp"
 #include "uct/sm/memory/apply_atomic.hpp"
 
 namespace ucp {
@@ -54,14 +59,24 @@ void send_reply_message(const ep& to, wire::id id, const Header& header) {
                                {reply_ended, to.id()});
 }
 
+const char* reason_of(ucs_status_t status) noexcept {
+    switch (status) {
+        case UCS_ERR_INVALID_PARAM:
+            return "it is impossible";
+        case UCS_ERR_REJECTED:
+            return "its key does not allow it";
+        case UCS_ERR_INVALID_ADDR:
+            return "it has no key to such memory";
+        default:
+            return ucs_status_string(status);
+    }
+}
+
 void refuse(worker& owner, const ep& requester, const char* operation, std::uint64_t length,
             std::uint64_t address, ucs_status_t status) {
-    owner.log().rejected().warn(proto_log,
-                                "a {} of {} bytes at {:#x} by worker {:x} is refused: {}",
-                                operation, length, address, requester.remote().uid(),
-                                status == UCS_ERR_INVALID_PARAM ? "it is impossible"
-                                : status == UCS_ERR_REJECTED    ? "its key does not allow it"
-                                                                : "it has no key to such memory");
+    owner.log().rejected().warn(
+        proto_log, "a {} of {} bytes at {:#x} by worker {:x} is refused: {}", operation, length,
+        address, requester.remote().uid(), reason_of(status));
 }
 
 void send_result(const ep& to, std::uint64_t reply, ucs_status_t status, std::uint64_t value) {
@@ -91,11 +106,13 @@ void deliver_put(void* arg, uct::peer_bytes message) {
     if (!read_header(owner, wire::rma_put, message, header)) return;
     const uct::peer_bytes data = message.after(sizeof header);
     const mem::scoped_access into(owner.accessor(), access_request_for(header, data.size()));
-    if (into.status() == UCS_OK) {
+    ucs_status_t status = into.status();
+    if (status == UCS_OK && !into.is_on_device()) {
         store_once(into.address(), data.payload(), data.size());
-        return;
+    } else if (status == UCS_OK) {
+        status = ucs::memory::copy_any(into.address(), data.payload(), data.size());
     }
-    refuse_put(owner, header, data.size(), into.status());
+    if (status != UCS_OK) refuse_put(owner, header, data.size(), status);
 }
 
 // Data that must be stored as a whole may not land in pieces, because a program may read it
@@ -109,7 +126,7 @@ void* locate_put(void* arg, const void* header_bytes, std::size_t length) noexce
     const mem::memory_accessor::entry into =
         owner.accessor().enter(access_request_for(header, length));
     if (into.status != UCS_OK) refuse_put(owner, header, length, into.status);
-    return into.address;
+    return into.is_on_device ? nullptr : into.address;
 }
 
 void landed_put(void* arg, const void*, std::size_t) {
@@ -124,11 +141,19 @@ struct memory_reply : send_state {
     std::uint64_t address = 0;  // of the data
     mem::credentials owner;     // of the memory
     bool counted = false;       // counted as waiting for its peer
+    // A part of memory of a device, which was copied to host memory; nullptr: none.
+    std::byte* staging = nullptr;
+    std::size_t staged_from = 0;
+    std::size_t staged_end = 0;
 };
+
+// Memory of a device is copied to the host in parts of this length.
+constexpr std::size_t staged_part = 256 * 1024;
 
 struct packing {
     memory_reply* state;
     const std::byte* from;
+    std::size_t end;  // of the bytes that can be read
 };
 
 std::size_t pack_data(void* arg, void* into, std::size_t capacity) {
@@ -136,7 +161,7 @@ std::size_t pack_data(void* arg, void* into, std::size_t capacity) {
     memory_reply& state = *job.state;
     const wire::get_data_header header{state.reply, state.offset};
     std::memcpy(into, &header, sizeof header);
-    const std::size_t length = std::min(capacity - sizeof header, state.end - state.offset);
+    const std::size_t length = std::min(capacity - sizeof header, job.end - state.offset);
     std::memcpy(static_cast<std::byte*>(into) + sizeof header, job.from, length);
     state.offset += length;
     return sizeof header + length;
@@ -155,8 +180,36 @@ void note_left(request& reply) noexcept {
     owner.limits().waiting().give_back(reply.via->remote().waiting_share, owner.requests().cost());
 }
 
+void drop_staging(memory_reply& state) noexcept {
+    if (state.staging != nullptr)
+        mem::free_staging(std::exchange(state.staging, nullptr), staged_part);
+}
+
+// Makes the next bytes of memory of a device available to the processor, from `address` on. Returns
+// nullptr and sets the status if that fails.
+const std::byte* stage_next(memory_reply& state, const std::byte* address,
+                            ucs_status_t& status) noexcept {
+    if (state.staging == nullptr) {
+        state.staging = mem::allocate_staging(staged_part);
+        state.staged_end = 0;
+    }
+    if (state.staging == nullptr) {
+        status = UCS_ERR_NO_MEMORY;
+        return nullptr;
+    }
+    if (state.offset >= state.staged_end) {
+        const std::size_t length = std::min(staged_part, state.end - state.offset);
+        status = ucs::memory::copy_any(state.staging, address, length);
+        if (status != UCS_OK) return nullptr;
+        state.staged_from = state.offset;
+        state.staged_end = state.offset + length;
+    }
+    return state.staging + (state.offset - state.staged_from);
+}
+
 void end_reply(request& reply) {
     note_left(reply);
+    drop_staging(reply.as<memory_reply>());
     finish_send(reply, UCS_OK);
 }
 
@@ -168,12 +221,19 @@ ucs_status_t progress_reply(request& send) {
         const mem::scoped_access from(
             send.owner->accessor(),
             {state.owner, state.address + state.offset, state.end - state.offset, mem::may_read});
-        if (from.status() != UCS_OK) {
-            send_result(*send.via, state.reply, from.status(), 0);
+        ucs_status_t status = from.status();
+        const std::byte* bytes = from.address();
+        std::size_t available = state.end;
+        if (status == UCS_OK && from.is_on_device()) {
+            bytes = stage_next(state, from.address(), status);
+            available = state.staged_end;
+        }
+        if (status != UCS_OK) {
+            send_result(*send.via, state.reply, status, 0);
             end_reply(send);
             return UCS_OK;
         }
-        packing job{&state, from.address()};
+        packing job{&state, bytes, available};
         const ssize_t sent = send.via->lane().am_bcopy(wire::rma_data, pack_data, &job);
         if (sent == UCS_ERR_NO_RESOURCE) {
             note_waiting(send);
@@ -190,6 +250,7 @@ ucs_status_t progress_reply(request& send) {
 // follows.
 void abandon_reply(request& send) {
     note_left(send);
+    drop_staging(send.as<memory_reply>());
     send_result(*send.via, send.as<memory_reply>().reply, UCS_ERR_CONNECTION_RESET, 0);
 }
 
@@ -222,6 +283,22 @@ void on_get(worker& owner, const wire::get_header& header) {
 
 // --- atomic ---
 
+// No processor instruction reaches the memory. All atomic operations on it come here, because no
+// peer maps it, so one lock for all workers of this process makes them atomic towards each other.
+// Programs that run on the device take no part.
+ucs_status_t apply_on_device(std::byte* word, const uct::atomic_op& op,
+                             std::uint64_t& before) noexcept {
+    static std::mutex lock;
+    const std::lock_guard guard(lock);
+    std::uint64_t value = 0;
+    ucs_status_t status = ucs::memory::copy_any(&value, word, op.size);
+    if (status != UCS_OK) return status;
+    before = value;
+    value = op.size == 8 ? uct::value_after(op, value)
+                         : uct::value_after(op, static_cast<std::uint32_t>(value));
+    return ucs::memory::copy_any(word, &value, op.size);
+}
+
 void on_atomic(worker& owner, const wire::atomic_header& header) {
     ep* const requester =
         header.reply != 0 ? find_reply_endpoint(owner, header.ep) : find_endpoint(owner, header.ep);
@@ -236,7 +313,11 @@ void on_atomic(worker& owner, const wire::atomic_header& header) {
             owner.accessor(),
             {{header.id, header.secret}, header.address, header.size, mem::all_access});
         status = target.status();
-        if (status == UCS_OK) before = uct::sm::apply_atomic(target.address(), op);
+        if (status == UCS_OK && target.is_on_device()) {
+            status = apply_on_device(target.address(), op, before);
+        } else if (status == UCS_OK) {
+            before = uct::sm::apply_atomic(target.address(), op);
+        }
     }
     if (status != UCS_OK) {
         refuse(owner, *requester, "atomic operation", header.size, header.address, status);

@@ -8,6 +8,8 @@
 
 #include "ucp/mem/access_path.hpp"
 #include "ucp/mem/device_domains.hpp"
+#include "ucp/rndv/rts.hpp"
+#include "ucp/rndv/wire.hpp"
 #include "ucs/datastruct/intrusive.hpp"
 
 namespace ucp {
@@ -32,6 +34,11 @@ struct exposed_buffer {
 [[nodiscard]] std::unique_ptr<exposed_buffer> expose(const peer& to, std::span<std::byte> bytes,
                                                      uct::memory_access allowed) noexcept;
 
+// Exposes memory of a device to the peer for reading, over the lane to devices. Returns nullptr if
+// the device does not allow that for this memory, or if there is no memory.
+[[nodiscard]] std::unique_ptr<exposed_buffer> expose_on_device(const peer& to,
+                                                               std::span<std::byte> bytes) noexcept;
+
 // Format behind the headers of messages, for each lane: number of the device at its owner 1, length
 // 1, key. Whole headers of active messages must fit in front of it; memory with longer keys is not
 // exposed.
@@ -40,9 +47,13 @@ std::size_t pack_keys(const exposed_buffer& from, std::byte* into) noexcept;
 [[nodiscard]] std::size_t packed_keys_length(const exposed_buffer& from) noexcept;
 
 // Returns access to the memory that a peer exposes. Returns nullptr if there is no key for the
-// first of our lanes, or no memory.
+// first of our lanes and none for the lane to devices, or no memory.
 [[nodiscard]] std::unique_ptr<mem::access_path> take_keys(const ep& from,
                                                           std::span<const std::byte> keys,
                                                           uct::memory_access wanted) noexcept;
+
+// Returns the contents of an RTS that came over the endpoint, with the keys behind its header.
+[[nodiscard]] rts_info read_rts(const ep& from, const wire::rts_header& header,
+                                std::span<const std::byte> keys) noexcept;
 
 }  // namespace ucp

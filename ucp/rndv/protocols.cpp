@@ -9,7 +9,10 @@ namespace ucp {
 namespace {
 
 estimate probe_in_place(const lane_set& lanes, const send_class& sends, std::size_t length) {
-    if (lanes.rma == nullptr) return estimate::refused("no lane reads the sender's memory");
+    if (sends.on_device && lanes.device == nullptr)
+        return estimate::refused("no lane reaches memory of the sender's devices");
+    if (!sends.on_device && lanes.rma == nullptr)
+        return estimate::refused("no lane reads the sender's memory");
     if (!sends.contiguous) return estimate::refused("needs contiguous data");
     if (length == 0) return estimate::refused("an empty message has nothing to read");
     if (lanes.options->scheme == rndv_scheme::am) return estimate::refused("UCX_RNDV_SCHEME=am");
@@ -17,6 +20,7 @@ estimate probe_in_place(const lane_set& lanes, const send_class& sends, std::siz
         return estimate::refused("UCX_RNDV_SCHEME=put_zcopy or put_ppln");
     }
     // RTS, read, acknowledgement.
+    if (sends.on_device) return {2 * control_seconds(lanes) + device_seconds(lanes, length)};
     return {2 * control_seconds(lanes) + read_seconds(lanes, length)};
 }
 
@@ -26,12 +30,13 @@ ucs_status_t progress_in_place(request& send) {
 
 estimate probe_stream(const lane_set& lanes, const send_class& sends, std::size_t length) {
     if (length == 0) return estimate::refused("an empty message has nothing to stream");
-    if (lanes.options->scheme == rndv_scheme::get_zcopy && lanes.rma != nullptr &&
-        sends.contiguous) {
+    const bool can_be_read = (sends.on_device ? lanes.device : lanes.rma) != nullptr;
+    if (lanes.options->scheme == rndv_scheme::get_zcopy && can_be_read && sends.contiguous) {
         return estimate::refused("UCX_RNDV_SCHEME=get_zcopy");
     }
     // RTS and data request, then the data.
-    return {2 * control_seconds(lanes) + pipeline_seconds(lanes, length)};
+    const double staging = sends.on_device ? 2 * staging_seconds(lanes, length) : 0;
+    return {2 * control_seconds(lanes) + pipeline_seconds(lanes, length) + staging};
 }
 
 // The receiver may know better which method is fastest.
@@ -47,17 +52,25 @@ ucs_status_t progress_stream(request& send) {
 
 // The data moves between the buffers of both sides: the receiver reads, or the sender writes.
 constinit const protocol rndv_in_place{
-    "rndv/get",     "announced; the receiver reads the sender's memory, alone or one half each",
-    probe_in_place, progress_in_place,
-    true,           keep_exposed,
-    false,          end_rndv};
+    "rndv/get",
+    "announced; the receiver reads the sender's memory, alone or one half each",
+    probe_in_place,
+    progress_in_place,
+    true,
+    keep_exposed,
+    lane_use::message,
+    end_rndv};
 
 // The sender streams the data in fragments straight into the receiver's buffer. In shared memory
 // both sides copy at the same time through a ring that stays in the cache.
 constinit const protocol rndv_stream{
-    "rndv/stream", "announced, then copied in fragments by both sides at the same time",
-    probe_stream,  progress_stream,
-    true,          keep_exposed,
-    false,         end_rndv};
+    "rndv/stream",
+    "announced, then copied in fragments by both sides at the same time",
+    probe_stream,
+    progress_stream,
+    true,
+    keep_exposed,
+    lane_use::message,
+    end_rndv};
 
 }  // namespace ucp

@@ -16,7 +16,7 @@ constexpr std::size_t max_pieces = 16;
 bool register_buffer(const request& receive, const peer& from) noexcept {
     const auto& state = receive.as<rndv_recv>();
     const auto* const buffer = static_cast<const std::byte*>(state.buffer.contiguous());
-    if (buffer == nullptr) return true;
+    if (buffer == nullptr || state.source == data_source::device) return true;
     const std::size_t length = state.info.length;
     for (std::size_t i = 0; i < rails_for(from, length); ++i) {
         uct::memory_domain& device = *from.lanes().rail(i).domain();
@@ -35,9 +35,17 @@ bool keep_keys(request& receive, std::unique_ptr<mem::access_path> memory) noexc
     return true;
 }
 
-uct::remote_place source_of(const rndv_recv& state, const peer& from) noexcept {
+// Returns the lane that reads the data; nullptr if it is gone.
+const lane* lane_for(const rndv_recv& state, const peer& from) noexcept {
+    const peer_lanes& lanes = from.lanes();
+    if (state.source == data_source::device)
+        return lanes.device.is_open() ? &lanes.device : nullptr;
+    return lanes.rma() != nullptr ? &lanes.rma_place() : nullptr;
+}
+
+uct::remote_place source_of(const rndv_recv& state, const lane& used) noexcept {
     if (!state.has_exposed) return {state.remote_address};
-    return {state.exposed->address, state.exposed->path->key_for(from.lanes().rma_device())};
+    return {state.exposed->address, state.exposed->path->key_for(used.device)};
 }
 
 bool is_wanted(const uct::completion& parts) noexcept {
@@ -48,7 +56,8 @@ bool is_wanted(const uct::completion& parts) noexcept {
 bool read_striped(request& receive) noexcept {
     auto& state = receive.as<rndv_recv>();
     auto* const buffer = static_cast<std::byte*>(state.buffer.contiguous());
-    if (!state.has_exposed || buffer == nullptr) return false;
+    if (!state.has_exposed || buffer == nullptr || state.source == data_source::device)
+        return false;
     peer& from = receive.via->remote();
     const striped_work work{.put = false,
                             .local = buffer + state.offset,
@@ -65,14 +74,15 @@ bool read_striped(request& receive) noexcept {
 // lane has no room now.
 ucs_status_t read_pieces(request& receive) {
     auto& state = receive.as<rndv_recv>();
-    uct::ep* lane = receive.via->remote().lanes().rma();
-    if (lane == nullptr) {  // the system refused another receive meanwhile
+    const lane* const used = lane_for(state, receive.via->remote());
+    if (used == nullptr) {  // the system refused another receive meanwhile
         state.parts.status = UCS_ERR_UNSUPPORTED;
         return UCS_OK;
     }
     if (read_striped(receive)) return UCS_OK;
-    const uct::iface_attr& attr = receive.via->remote().lanes().rma_attr();
-    const uct::remote_place from = source_of(state, receive.via->remote());
+    if (state.source == data_source::device) receive.owner->interfaces().activate(used->resource);
+    const uct::iface_attr& attr = used->attr();
+    const uct::remote_place from = source_of(state, *used);
     if (attr.keyed && from.in == nullptr) {  // the lanes were made anew meanwhile
         state.parts.status = UCS_ERR_INVALID_ADDR;
         return UCS_OK;
@@ -83,7 +93,7 @@ ucs_status_t read_pieces(request& receive) {
         const std::size_t length = std::min(state.end - state.offset, attr.max_rma);
         const dt::piece_list list = state.buffer.pieces(state.offset, length, room);
         ++state.parts.count;
-        const ucs_status_t status = lane->get_zcopy(
+        const ucs_status_t status = used->endpoint->get_zcopy(
             room.first(list.count), {from.address + state.offset, from.in}, &state.parts);
         if (status != UCS_INPROGRESS) --state.parts.count;
         if (status == UCS_ERR_NO_RESOURCE) return status;
@@ -102,11 +112,16 @@ ucs_status_t progress_read(uct::pending_request& queued) noexcept {
 
 }  // namespace
 
+bool is_readable_on_device(const peer& from, const rts_info& message) noexcept {
+    return message.address != 0 && message.memory != nullptr && from.lanes().device.is_open() &&
+           message.memory->key_for(mem::cuda_devices) != nullptr;
+}
+
 // The lanes may have been made anew since the RTS, and keys are for devices: the peer may have
 // exposed nothing on the device of today's lane.
 bool is_readable(const peer& from, const rts_info& message) noexcept {
     if (message.address == 0) return false;
-    if (!from.lanes().rma_attr().keyed) return true;
+    if (!from.lanes().rma_attr().keyed) return message.memory == nullptr;
     return message.memory != nullptr &&
            message.memory->key_for(from.lanes().rma_device()) != nullptr;
 }
@@ -114,14 +129,16 @@ bool is_readable(const peer& from, const rts_info& message) noexcept {
 bool prepare_read(request& receive, const peer& from,
                   std::unique_ptr<mem::access_path> memory) noexcept {
     if (!register_buffer(receive, from)) return false;
-    return !receive.as<rndv_recv>().keyed || keep_keys(receive, std::move(memory));
+    const auto& state = receive.as<rndv_recv>();
+    return state.source == data_source::host || keep_keys(receive, std::move(memory));
 }
 
 void read_data(request& receive, std::size_t end) {
     receive.as<rndv_recv>().end = end;
     receive.pending.progress = progress_read;
     if (progress_read(receive.pending) == UCS_ERR_NO_RESOURCE) {
-        receive.via->remote().lanes().rma()->pending_add(receive.pending);
+        lane_for(receive.as<rndv_recv>(), receive.via->remote())
+            ->endpoint->pending_add(receive.pending);
     }
 }
 
@@ -136,7 +153,10 @@ void rndv_drop_read(uct::pending_request& queued) noexcept {
 
 void unqueue_read(request& receive) {
     if (!receive.pending.pending_hook.is_linked()) return;
-    receive.via->remote().lanes().rma_lane().pending_remove(receive.pending);
+    const peer_lanes& lanes = receive.via->remote().lanes();
+    (receive.as<rndv_recv>().source == data_source::device ? *lanes.device.endpoint
+                                                           : lanes.rma_lane())
+        .pending_remove(receive.pending);
     if (--receive.as<rndv_recv>().parts.count == 0) end_access(receive.as<rndv_recv>());
 }
 

@@ -10,6 +10,9 @@ namespace ucp {
 // Returns whether today's lanes can read the memory that the RTS describes.
 [[nodiscard]] bool is_readable(const peer& from, const rts_info& message) noexcept;
 
+// The same for memory of the sender's device.
+[[nodiscard]] bool is_readable_on_device(const peer& from, const rts_info& message) noexcept;
+
 // Registers the receive's buffer in advance, so that the transfer itself does not wait for it, and
 // keeps the keys to the sender's memory until everything is read. Returns false if the device of
 // the first rail cannot use the buffer, or if there is no memory.

@@ -30,11 +30,19 @@ void data_read(uct::completion& parts) noexcept;
 void data_written(uct::completion& parts) noexcept;
 void confirm_read(request& receive, ucs_status_t status);
 
+// Returns whether we read the data from a device of the sender. The device writes to host memory as
+// well as to memory of devices.
+bool can_take_from_device(const rndv_recv& state, const peer& sender,
+                          const rts_info& message) noexcept {
+    return (state.buffer.in_memory() || state.buffer.on_device()) &&
+           is_readable_on_device(sender, message);
+}
+
 // Starts the measurement: from here on the time depends on the method alone.
 void begin_timing(request& receive) noexcept {
     auto& state = receive.as<rndv_recv>();
     state.started = ucs::time::now();
-    slot_of<rndv_rates>(*receive.owner).of(state.keyed).begin(state.started);
+    slot_of<rndv_rates>(*receive.owner).of(state.source == data_source::keyed).begin(state.started);
 }
 
 }  // namespace
@@ -58,18 +66,24 @@ void rndv_receive(request& receive, ep& from, rts_info message) {
     }
     // The lanes of an endpoint that waits for its peer's reply may not be connected yet, and they
     // may be replaced while a read waits in them.
-    const bool is_reached =
-        wireup::is_established(wireup::state_of(from)) && from.remote().lanes().rma() != nullptr;
+    const bool is_established_here = wireup::is_established(wireup::state_of(from));
+    const bool is_reached = is_established_here && from.remote().lanes().rma() != nullptr;
     const bool keyed = is_reached && from.remote().lanes().rma_attr().keyed;
     const bool readable =
         is_reached && state.buffer.in_memory() && is_readable(from.remote(), message);
-    state.keyed = keyed;
-    state.method = readable || keyed ? choose_method(receive, from, readable) : rndv_method::stream;
+    const bool from_device =
+        is_established_here && can_take_from_device(state, from.remote(), message);
+    state.source = from_device ? data_source::device
+                   : keyed     ? data_source::keyed
+                               : data_source::host;
+    state.method = from_device         ? rndv_method::read
+                   : readable || keyed ? choose_method(receive, from, readable)
+                                       : rndv_method::stream;
     switch (state.method) {
         case rndv_method::read:
             receive.owner->log().count(activity::reads);
             if (!prepare_read(receive, from.remote(), std::move(message.memory))) break;
-            begin_timing(receive);
+            if (!from_device) begin_timing(receive);
             return read_rest(receive);
         case rndv_method::split:
             receive.owner->log().count(activity::splits);
@@ -119,6 +133,7 @@ bool send_rtr(request& receive, std::uint64_t address, std::uint64_t from) {
 void request_stream(request& receive) {
     auto& state = receive.as<rndv_recv>();
     state.offset = 0;
+    staged_sink::attach(receive, state.buffer, state.info.length);
     if (send_rtr(receive, 0, 0)) return;
     log_no_memory(receive);
     send_ats(*receive.via, state.remote_id, UCS_ERR_NO_MEMORY);
@@ -129,6 +144,7 @@ void request_stream(request& receive) {
 void stream_instead(request& receive) {
     release_receive_id(receive);
     receive.as<rndv_recv>().started = 0;
+    receive.as<rndv_recv>().source = data_source::host;
     request_stream(receive);
 }
 
@@ -183,7 +199,7 @@ double note_rate(const request& receive) {
     const auto& state = receive.as<rndv_recv>();
     if (state.started == 0) return 0;
     return slot_of<rndv_rates>(*receive.owner)
-        .of(state.keyed)
+        .of(state.source == data_source::keyed)
         .observe(state.method, state.info.length, state.started, ucs::time::now());
 }
 
@@ -269,7 +285,10 @@ void data_read(uct::completion& parts) noexcept {
     request& receive = receive_of(parts);
     const ucs_status_t status = parts.status;
     if (!end_transfer(receive)) return;
-    if (status == UCS_ERR_UNSUPPORTED) {
+    if (status != UCS_OK && receive.as<rndv_recv>().source == data_source::device) {
+        // The log of the transport has the reason.
+        stream_instead(receive);
+    } else if (status == UCS_ERR_UNSUPPORTED) {
         slot_of<wireup::lane_setup>(receive.via->remote()).drop_rma(rma_state::refused);
         stream_instead(receive);
     } else if (mem::is_out_of_devices_reach(status)) {
@@ -367,6 +386,8 @@ void on_atp(worker& owner, const wire::atp_header& header) {
     const ucs_status_t status = wire::known_status(header.status);
     switch (awaited) {
         case rndv_reply::none:
+            // The receive is streamed, and the sender cannot read the rest of its data.
+            if (found != nullptr && status != UCS_OK) return finish_receive(**found, status);
             ucs::log::debug(proto_log, "an answer for a receive that is gone was dropped");
             break;
         case rndv_reply::written:

@@ -15,6 +15,13 @@ enum class rndv_reply : std::uint8_t {
     confirmed,  // the sender was asked whether the send still ran when its memory had been read
 };
 
+// How this side reaches the memory of the sender.
+enum class data_source : std::uint8_t {
+    host,    // by its address, or not at all
+    keyed,   // by keys: a device of ours moves the data
+    device,  // it is memory of a device, which the lane to devices reaches
+};
+
 // Owner context.
 struct rndv_recv : recv_state {
     // Sets all members, which are unset before.
@@ -28,7 +35,8 @@ struct rndv_recv : recv_state {
         parts = {.done = nullptr, .count = 0};
         method = rndv_method::read;
         awaits = rndv_reply::none;
-        has_exposed = unwritten = keyed = false;
+        has_exposed = unwritten = false;
+        source = data_source::host;
     }
     void set_exposed(std::unique_ptr<exposed_buffer> given) noexcept {
         exposed = given.release();
@@ -41,7 +49,7 @@ struct rndv_recv : recv_state {
     bool confirm;             // the sender may take its memory back while we read
     bool has_exposed;         // `exposed`, an exposed buffer, is set
     bool unwritten;           // the sender could not write its part: we read it after our part
-    bool keyed;               // a device of ours reaches the sender's memory
+    data_source source;       // how the sender's memory is reached
     std::uint64_t remote_id;  // the sender's request
     union {
         std::uint64_t remote_address;  // address that we read from

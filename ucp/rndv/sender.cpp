@@ -29,8 +29,9 @@ std::size_t pack_rts(void* arg, void* into, std::size_t) {
     const auto& job = *static_cast<rts_packing*>(arg);
     request& send = *job.send;
     auto& state = send.as<rndv_send>();
-    const auto address =
-        job.readable ? reinterpret_cast<std::uint64_t>(state.buffer.contiguous()) : 0;
+    const void* const start =
+        state.buffer.on_device() ? state.buffer.device_contiguous() : state.buffer.contiguous();
+    const auto address = job.readable ? reinterpret_cast<std::uint64_t>(start) : 0;
     // In mode PEER a send may be aborted at any time, and the program gets its memory back at once.
     const bool lasting = !send.via->program().handles_errors();
     const wire::rts_header header{
@@ -39,7 +40,7 @@ std::size_t pack_rts(void* arg, void* into, std::size_t) {
         send.via->remote_id(),
         state.local_id,
         address,
-        lasting ? 0 : wire::rts_confirm,
+        (lasting ? 0 : wire::rts_confirm) | (state.buffer.on_device() ? wire::rts_on_device : 0),
         state.rts_counted ? slot_of<deferred_sends>(send.via->remote()).stop_mark() : 0};
     std::memcpy(into, &header, sizeof header);
     if (state.header_length > 0) {  // header of an active message
@@ -54,11 +55,23 @@ std::size_t pack_rts(void* arg, void* into, std::size_t) {
     return place + pack_keys(*state.exposed, static_cast<std::byte*>(into) + place);
 }
 
+// The same for a buffer on a device.
+bool is_readable_on_device(request& send) {
+    auto& state = send.as<rndv_send>();
+    const peer& to = send.via->remote();
+    auto* const bytes = static_cast<std::byte*>(state.buffer.device_contiguous());
+    if (bytes == nullptr || !to.lanes().device.is_open()) return false;
+    if (state.exposed == nullptr)
+        state.exposed = expose_on_device(to, {bytes, state.buffer.length()});
+    return state.exposed != nullptr;
+}
+
 // Returns whether the receiver may read the buffer. If the peer needs a key, the buffer is exposed,
 // provided that this is worthwhile. It stays exposed while the RTS waits for room.
 bool is_readable(request& send) {
     auto& state = send.as<rndv_send>();
     const peer& to = send.via->remote();
+    if (state.buffer.on_device()) return is_readable_on_device(send);
     if (to.lanes().rma() == nullptr || state.buffer.contiguous() == nullptr) return false;
     if (to.lanes().rail_count() == 0 || state.exposed != nullptr) return true;
     state.copies = state.copies || !pays_in_place(send, uct::memory_user::peer);
@@ -195,14 +208,20 @@ ucs_status_t stream_data(request& send) {
     return send_fragments(send, data_fragments);
 }
 
+void report_failure(request& send, ucs_status_t status) {
+    notify_receive(send.via->remote(), send.as<rndv_send>().reply, status);
+}
+
 // The second phase; it is never selected, so it has no prediction.
-constinit const protocol stream_phase{"rndv/stream", "",      nullptr, stream_data,
-                                      true,          nullptr, false,   end_rndv};
+constinit const protocol stream_phase{"rndv/stream",     "",       nullptr,
+                                      stream_data,       true,     nullptr,
+                                      lane_use::message, end_rndv, report_failure};
 
 void begin_stream(request& send, std::uint64_t reply) {
     auto& state = send.as<rndv_send>();
     release_id(send);
     send.as<rndv_send>().reply = reply;
+    state.buffer.detach();  // it may have read ahead for a write that was given up
     state.offset = 0;
     state.proto = &stream_phase;
     begin_fragments(send, state.buffer.length(), [](request& done) { finish_send(done, UCS_OK); });
@@ -234,8 +253,8 @@ void cancel_atp(request& send) {
     notify_receive(send.via->remote(), send.as<rndv_send>().reply, UCS_ERR_CANCELED);
 }
 
-constinit const protocol atp_phase{"rndv/write", "",         nullptr, send_atp,
-                                   true,         cancel_atp, false,   end_rndv};
+constinit const protocol atp_phase{"rndv/write", "",         nullptr,           send_atp,
+                                   true,         cancel_atp, lane_use::message, end_rndv};
 
 // All pieces are written or failed: notifies the receiver. If the receiver reads a part itself, it
 // notifies the sender when that is done, and also when it had to read everything.
@@ -266,21 +285,24 @@ ucs_status_t write_data(request& send) {
     auto& state = send.as<rndv_send>();
     const ucs_status_t status = write_rest(send);
     if (status == UCS_ERR_NO_RESOURCE) return status;
+    if (status == UCS_INPROGRESS) return UCS_OK;
+    if (status != UCS_OK) stop_staging(send);
     state.guarded = false;
     state.parts.finish(status);
     return UCS_OK;
 }
 
 // The second phase; never selected, so it has no prediction.
-constinit const protocol write_phase{"rndv/write", "",           nullptr, write_data,
-                                     true,         keep_exposed, true,    end_rndv};
+constinit const protocol write_phase{"rndv/write", "",           nullptr,          write_data,
+                                     true,         keep_exposed, lane_use::memory, end_rndv};
 
 // Takes the keys to the memory that the receiver exposes. Returns false if there are none, or no
 // memory for them.
 bool take_target(request& send, std::span<const std::byte> keys) {
     auto& state = send.as<rndv_send>();
     auto path = take_keys(*send.via, keys, uct::memory_access::change);
-    if (path == nullptr) return false;
+    if (path == nullptr || path->key_for(send.via->remote().lanes().rma_device()) == nullptr)
+        return false;
     if (state.exposed == nullptr) {
         state.exposed.reset(new (std::nothrow) exposed_buffer);
         if (state.exposed == nullptr) return false;
@@ -303,6 +325,7 @@ void begin_write(request& send, const wire::rtr_header& where, std::span<const s
         notify_receive(send.via->remote(), where.reply, UCS_ERR_UNSUPPORTED);
         return;
     }
+    state.buffer.detach();
     state.reply = where.reply;
     state.target = where.address;
     state.written = where.from == 0 ? written_part::all : written_part::rest;

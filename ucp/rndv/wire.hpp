@@ -44,6 +44,8 @@ struct rts_header {
 // Flag of an RTS: the sender may abort the send and reuse its memory at once. A receiver that has
 // read the data asks by rndv_ats whether the memory still held the message.
 inline constexpr std::uint32_t rts_confirm = 1;
+// Flag of an RTS: the address is memory of a device, which only the keys give access to.
+inline constexpr std::uint32_t rts_on_device = 2;
 
 struct rtr_header {
     std::uint64_t request;

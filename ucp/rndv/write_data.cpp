@@ -7,6 +7,7 @@
 #include "ucp/rndv/rndv_send.hpp"
 #include "ucp/rndv/sender.hpp"
 #include "ucp/rndv/wire.hpp"
+#include "ucp/staging/staged_source.hpp"
 
 namespace ucp {
 
@@ -89,6 +90,27 @@ ucs_status_t write_copied(request& send, uct::ep& lane) {
     return state.short_pack ? UCS_ERR_INVALID_PARAM : UCS_OK;
 }
 
+// Writes data of a device from the host memory to which it was copied.
+ucs_status_t write_staged(request& send, uct::ep& lane, std::size_t limit) {
+    auto& state = send.as<rndv_send>();
+    if (const ucs_status_t status = staged_source::attach(send); status != UCS_OK) return status;
+    staged_source& source = *staged_source::of(send);
+    while (state.offset < state.end) {
+        staged_source::range ready;
+        ucs_status_t status = source.find(state.offset, ready);
+        if (status != UCS_OK) return status;
+        const std::size_t length = std::min({ready.length, limit, state.end - state.offset});
+        const uct::iov piece{ready.bytes, length};
+        ++ready.used->count;
+        status = lane.put_zcopy(std::span(&piece, 1), place_of(send), ready.used);
+        if (status != UCS_INPROGRESS) --ready.used->count;
+        if (status != UCS_OK && status != UCS_INPROGRESS) return status;
+        state.offset += length;
+        source.pass(state.offset);
+    }
+    return UCS_OK;
+}
+
 // Copied pieces report no arrival, so a flush waits for them. Later messages follow them in any
 // case: a lane that accesses memory by keys is the message lane as well (ucp/wireup/select.cpp).
 ucs_status_t await_copied(send_state& state, uct::ep& lane) {
@@ -106,6 +128,7 @@ ucs_status_t write_rest(request& send) {
     uct::ep* lane = to.lanes().rma();
     const bool in_place = state.buffer.contiguous() != nullptr && !state.copies;
     if (lane == nullptr || (!in_place && !to.lanes().rma_attr().keyed)) return UCS_ERR_UNSUPPORTED;
+    if (state.buffer.on_device()) return write_staged(send, *lane, to.lanes().rma_attr().max_rma);
     if (in_place && write_striped(send)) return UCS_OK;
     if (in_place && state.written == written_part::all) {
         const ucs_status_t status = write_and_notify(send, *lane);

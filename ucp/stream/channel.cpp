@@ -5,6 +5,7 @@
 #include "ucp/core/complete.hpp"
 #include "ucp/core/worker.hpp"
 #include "ucp/log/log.hpp"
+#include "ucp/staging/staged_sink.hpp"
 #include "ucp/stream/endpoint.hpp"
 #include "ucp/wireup/connection.hpp"
 #include "ucs/sys/usable_memory.hpp"
@@ -36,8 +37,7 @@ bool stream_channel::satisfied(const stream_recv_state& state, std::size_t recei
 }
 
 void stream_channel::finish(request& receive, ucs_status_t status) {
-    receive.state.stream.buffer.finish();
-    complete(receive, status);
+    if (finish_buffer(receive.state.stream.buffer, status, complete)) complete(receive, status);
 }
 
 std::size_t stream_channel::fill(request& receive, const std::byte* data, std::size_t length) {
@@ -74,6 +74,7 @@ ucs_status_ptr_t stream_channel::receive(void* buffer, std::size_t count, std::s
     state.unit = dt::is_contig(type) ? std::max<std::size_t>(1, dt::element_size(type)) : 1;
     state.wait_all = (params.flags() & UCP_STREAM_RECV_FLAG_WAITALL) != 0;
     receive->flags.set(request_flags::matched);
+    staged_sink::attach(*receive, state.buffer, state.buffer.capacity());
     // When no more bytes will come, stored bytes that cannot complete this receive are kept for a
     // shorter one.
     const bool is_over = wireup::is_incoming_over(owner_);

@@ -4,6 +4,7 @@
 
 #include "ucp/proto/short_path.hpp"
 #include "ucp/stream/endpoint.hpp"
+#include "ucp/wireup/connection.hpp"
 
 namespace ucp {
 
@@ -20,8 +21,15 @@ constexpr fragment_writer fragments{wire::stream_data, sizeof(wire::stream_data_
 // Ends the send when all its bytes are handed over, or when the rest will not be sent. An empty
 // send has no turn to pass.
 void end(request& send, ucs_status_t status) {
-    if (send.state.send.buffer.length() > 0) stream_of(*send.via).sends.pass_turn();
+    ep& via = *send.via;
+    if (send.state.send.buffer.length() > 0) stream_of(via).sends.pass_turn();
+    const send_state& state = send.state.send;
+    // The device has failed; a reader that is gone misses nothing.
+    const bool leaves_gap =
+        status != UCS_OK && state.buffer.on_device() && state.offset > 0 && !is_reader_gone(via);
     end_fragments(send, status);
+    // Bytes are missing in the stream, so no later ones may follow.
+    if (leaves_gap && via.failure() == UCS_OK) wireup::handle(via, wireup::event::failure, status);
 }
 
 // Sends as many bytes as the credits allow; the rest waits in the stream.
@@ -49,6 +57,7 @@ ucs_status_t progress(request& send) {
         const ucs_status_t status = send_fragment(send, fragments);
         stream.note_sent(state.offset - before);
         if (status == UCS_ERR_NO_RESOURCE) return status;
+        if (status == UCS_INPROGRESS) return UCS_OK;
         if (status != UCS_OK) {
             end(send, status);
             return UCS_OK;
@@ -92,7 +101,7 @@ ucs_status_ptr_t stream_send(ep& to, const void* buffer, std::size_t count,
     std::size_t length;
     if (dt::is_contig(datatype) && dt::contig_length(datatype, count, length) &&
         slot_of<short_path>(to).fits(length) && stream.may_send(length) && !params.no_immediate() &&
-        (buffer != nullptr || length == 0)) [[likely]] {
+        (buffer != nullptr || length == 0) && ucs::memory::is_host(buffer)) [[likely]] {
         const ucs_status_t status =
             length == 0 ? UCS_OK
                         : to.lane().am_short(wire::stream_data, to.remote_id(), buffer, length);

@@ -188,6 +188,7 @@ void tag_matcher::receive_first(request& receive, const wire::eager_first_header
     state.begin_transfer();
     const bool lost = rest == nullptr && length != header.total;
     if (lost) out_of_memory(owner_, header.tag_or_id, header.total, "cannot be received");
+    staged_sink::attach(receive, state.buffer, header.total);
     if (header.ack != 0) acknowledge(header.ep, header.ack, lost ? UCS_ERR_NO_MEMORY : UCS_OK);
     state.outcome = lost                                     ? UCS_ERR_NO_MEMORY
                     : header.total > state.buffer.capacity() ? UCS_ERR_MESSAGE_TRUNCATED
@@ -266,16 +267,14 @@ void tag_matcher::on_rts(uct::peer_bytes whole) {
         dropped("the RTS of a message", header.tag_or_id, header.total);
         return;
     }
-    const bool confirm = (header.flags & wire::rts_confirm) != 0;
     const uct::peer_bytes keys = whole.after(sizeof header);
-    auto memory = take_keys(*from, {keys.payload(), keys.size()}, uct::memory_access::read);
+    rts_info rts = read_rts(*from, header, {keys.payload(), keys.size()});
     tag::expected_entry* posted = expected_.match(header.tag_or_id);
     if (posted != nullptr) {
         request& receive = request::of(static_cast<recv_state&>(*posted));
         receive.flags.set(request_flags::matched);
         receive.state.recv.info = {header.tag_or_id, header.total};
-        rendezvous(receive, header.ep,
-                   {header.total, header.request, header.address, confirm, std::move(memory)});
+        rendezvous(receive, header.ep, std::move(rts));
         note_sends_deferred(*from, header.stopped);
         return;
     }
@@ -288,9 +287,9 @@ void tag_matcher::on_rts(uct::peer_bytes whole) {
     stored->total = header.total;
     stored->ep = header.ep;
     stored->request = header.request;
-    stored->address = header.address;
-    stored->confirm = confirm;
-    stored->memory = std::move(memory);
+    stored->address = rts.address;
+    stored->confirm = rts.confirm;
+    stored->memory = std::move(rts.memory);
     stored->lost = tag_handlers::unexpected_rts_lost;
     slot_of<unexpected_rts_messages>(*from).list.push_back(*stored);
     const std::size_t for_keys = stored->memory != nullptr ? message::keys_cost(keys.size()) : 0;

@@ -190,6 +190,7 @@ void tag_matcher::take(request& receive, message& stored) {
 void tag_matcher::take_eager(request& receive, message& stored) {
     recv_state& state = recv_of(receive);
     state.begin_transfer();
+    staged_sink::attach(receive, state.buffer, stored.total);
     if (stored.request != 0) acknowledge(stored.ep, stored.request);
     if (stored.total > state.buffer.capacity()) state.outcome = UCS_ERR_MESSAGE_TRUNCATED;
     const auto unpack = [&state](const void* data, std::size_t offset, std::size_t length) {

@@ -17,7 +17,7 @@ inline ucs_status_ptr_t tag_send(ep& to, const void* buffer, std::size_t count, 
     std::size_t length;
     if (dt::is_contig(datatype) && dt::contig_length(datatype, count, length) &&
         slot_of<short_path>(to).fits(length) && !params.no_immediate() &&
-        (buffer != nullptr || length == 0)) [[likely]] {
+        (buffer != nullptr || length == 0) && ucs::memory::is_host(buffer)) [[likely]] {
         const ucs_status_t status = to.lane().am_short(wire::eager_only, tag, buffer, length);
         if (status == UCS_OK) [[likely]] {
             slot_of<short_path>(to).add_sent(to, length);

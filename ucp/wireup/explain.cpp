@@ -46,6 +46,7 @@ std::vector<lane_in_use> lanes_in_use(const peer& to) {
     add(lanes.memory, lanes.state == rma_state::usable ? "rma" : "rma (not used)");
     for (const lane& each : lanes.more_rails)
         add(each, "rma");
+    add(lanes.device, "device memory");
     add(lanes.bootstrap, "connects");
     return list;
 }

@@ -76,6 +76,9 @@ ucs_status_t lane_setup::make_lanes(pairs allowed_pairs) {
         chosen.rma && lanes.am_attr().keyed && chosen.rma->resource == lanes.message.resource;
     const bool opens_rma = chosen.rma && !lanes.is_shared && lanes.state == rma_state::usable;
     if (opens_rma && !open(*chosen.rma, lanes.memory)) lanes.state = rma_state::no_endpoint;
+    // Without it, data of devices goes through the memory of the host.
+    if (chosen.device && open(*chosen.device, lanes.device))
+        lanes.device.device = mem::cuda_devices;
     if (lanes.state == rma_state::usable && reaches_unknown_process())
         lanes.state = rma_state::process_not_shown;
     choose_protocols();
@@ -130,11 +133,11 @@ lane_selection lane_setup::select(const address::worker_address& remote,
     const worker& owner = peer_.owner();
     const auto& resources = owner.owner().resources();
     for (std::size_t i = 0; i < owner.interfaces().size(); ++i) {
-        if (owner.interfaces().at(i) == nullptr) continue;
+        const uct::iface* const each = owner.interfaces().at(i);
+        if (each == nullptr || !each->attr().reaches_peers()) continue;
         const auto failed = std::find_if(excluded_.begin(), excluded_.end(),
-                                         [i](const excluded& each) { return each.resource == i; });
-        local.push_back({owner.interfaces().at(i), resources[i].where.transport,
-                         resources[i].where.device, i,
+                                         [i](const excluded& one) { return one.resource == i; });
+        local.push_back({each, resources[i].where.transport, resources[i].where.device, i,
                          failed == excluded_.end() ? UCS_OK : failed->failure,
                          resources[i].only_connects, owner.interfaces().extra_latency(i)});
     }
@@ -144,7 +147,8 @@ lane_selection lane_setup::select(const address::worker_address& remote,
 void lane_setup::choose_protocols() {
     const peer_lanes& lanes = peer_.lanes();
     protocols_ = &slot_of<protocol_tables>(peer_.owner())
-                      .find(lanes.am_attr(), lanes.rma() != nullptr ? &lanes.rma_attr() : nullptr);
+                      .find(lanes.am_attr(), lanes.rma() != nullptr ? &lanes.rma_attr() : nullptr,
+                            lanes.device.is_open() ? &lanes.device.attr() : nullptr);
 }
 
 void lane_setup::choose_protocols_again() noexcept {
@@ -204,6 +208,7 @@ void lane_setup::close_lanes() noexcept {
     }
     close(lanes.message);
     close(lanes.memory);
+    close(lanes.device);
 }
 
 std::uint64_t lane_setup::disconnect() noexcept {
@@ -257,6 +262,11 @@ void lane_setup::lane_failed(const uct::ep& failed, ucs_status_t status) noexcep
                         peer_.uid(), ucs_status_string(status));
         drop_rma(rma_state::endpoint_failed);
         return;
+    }
+    if (&failed == lanes.device.endpoint.get()) {
+        ucs::log::debug(wireup_log, "worker {:x}: the lane to memory of its devices failed: {}",
+                        peer_.uid(), ucs_status_string(status));
+        return;  // each of its operations reports the error, and goes another way
     }
     for (std::size_t i = 0; i < lanes.more_rails.size(); ++i) {
         if (&failed != lanes.more_rails[i].endpoint.get()) continue;

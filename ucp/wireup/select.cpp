@@ -66,6 +66,9 @@ public:
 
     void consider(const candidate& each) {
         usable_.push_back(each);
+        const bool reads_and_writes =
+            each.attr().ops.has(uct::op::get_zcopy) && each.attr().ops.has(uct::op::put_zcopy);
+        if (each.attr().reaches_only_devices() && reads_and_writes) device_ = each;
         if (!carries_messages(each.attr())) return;
         if (!each.comes_in_pairs() && better_for_messages(each, bootstrap_)) bootstrap_ = each;
     }
@@ -95,6 +98,7 @@ public:
             return chosen;  // a lane for memory access alone makes no connection
         chosen.am = am_.choice();
         if (rma_.local != nullptr) chosen.rma = rma_.choice();
+        if (device_.local != nullptr) chosen.device = device_.choice();
         if (bootstrap_.local != nullptr) chosen.bootstrap = bootstrap_.choice();
         chosen.paired = am_.comes_in_pairs();
         return chosen;
@@ -134,6 +138,8 @@ private:
         };
         if (each.local == rma_.local)
             add("memory access: reads and writes the peer's memory without its help");
+        if (each.local == device_.local)
+            add("memory of devices: reads and writes it without the peer's help");
         if (am_.local != nullptr && am_.comes_in_pairs() && each.local == bootstrap_.local)
             add("carries the data by which the others are connected");
         if (!note.empty()) return note;
@@ -151,6 +157,7 @@ private:
     candidate am_;
     candidate rma_;
     candidate bootstrap_;
+    candidate device_;
 };
 
 // Adds other devices of the message lane's transport, if it accesses memory by keys. Each rail

@@ -32,6 +32,7 @@ struct lane_choice {
 struct lane_selection {
     std::optional<lane_choice> am;   // carries messages; none: unreachable
     std::optional<lane_choice> rma;  // accesses memory without the peer's processor; may equal `am`
+    std::optional<lane_choice> device;  // accesses memory of the peer's devices; none: no lane does
     std::vector<lane_choice> more_rails;  // other devices that access memory as am's device does
     // Carries connection data to the peer. None: every transport needs connection data.
     std::optional<lane_choice> bootstrap;

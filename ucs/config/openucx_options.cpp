@@ -17,7 +17,8 @@ constexpr no_effect mlx5{
     false};
 constexpr no_effect efa{"there is no transport for EFA devices", false};
 constexpr no_effect sysv{"there is no transport sysv; posix serves shared memory", false};
-constexpr no_effect gpu_memory{"memory of GPUs is not supported", false};
+constexpr no_effect gpu_memory{
+    "the type of memory, and the way of its data, are found without this parameter", false};
 constexpr no_effect tag_offload{"no transport matches tags in the device", false};
 constexpr no_effect allocator{
     "the allocator's functions are not replaced, only the functions below it", false};

@@ -1,8 +1,14 @@
 #include "ucs/memory/device_memory.hpp"
 
+#include <sys/uio.h>
+#include <unistd.h>
+
 #include <array>
+#include <cerrno>
+#include <cstring>
 #include <mutex>
 
+#include "ucs/memory/copy_any.hpp"
 #include "ucs/memory/unmap_watch.hpp"
 
 namespace ucs::memory {
@@ -11,6 +17,8 @@ namespace {
 struct watch_state {
     std::once_flag begun;
     unmap_watch unmapped;
+    std::mutex lock;
+    unsigned users = 0;
     // Pages are remembered only if unmapped memory is noticed.
     std::atomic<bool> remembers_pages{false};
 };
@@ -31,6 +39,16 @@ void on_device_allocation(ucm_event_type_t, ucm_event_t*, void*) noexcept {
     detail::has_device_memory.store(true, std::memory_order_relaxed);
 }
 
+// Returns false if an access would end the process. Reserved addresses of a device are mapped
+// without access, so only an access tells. If the system does not permit the attempt, true is
+// returned.
+bool is_readable(const void* address) noexcept {
+    std::byte seen;
+    iovec into{&seen, sizeof seen};
+    iovec from{const_cast<void*>(address), sizeof seen};
+    return ::process_vm_readv(::getpid(), &into, 1, &from, 1, 0) == 1 || errno != EFAULT;
+}
+
 // Ends the watch when this library is unloaded or the process ends.
 struct end_of_watch {
     ~end_of_watch() {
@@ -46,13 +64,25 @@ bool is_in_use(const cuda::driver_functions& driver) noexcept {
     return driver.cuCtxGetCurrent(&current) != cuda::CUDA_ERROR_NOT_INITIALIZED;
 }
 
+// Returns false if allocations are not noticed. The libucm of another library may accept the
+// handler without ever calling it, so what counts is whether the code of the driver was changed. If
+// it was changed for another copy of this code before, the answer is false, which only costs time.
+bool watch_allocations(const cuda::driver_functions& driver) noexcept {
+    constexpr std::size_t looked_at = 32;  // bytes; replaced functions jump away within them
+    std::array<std::byte, looked_at> before;
+    const auto* const code = reinterpret_cast<const std::byte*>(driver.cuMemAlloc_v2);
+    std::memcpy(before.data(), code, looked_at);
+    return ucm_set_event_handler(UCM_EVENT_MEM_TYPE_ALLOC, 0, on_device_allocation, nullptr) ==
+               UCS_OK &&
+           std::memcmp(before.data(), code, looked_at) != 0;
+}
+
 void begin_watching() noexcept {
     const cuda::driver_functions* const driver = cuda::load_driver();
     if (driver == nullptr) return;
     static const end_of_watch at_exit;
     watching().remembers_pages = watching().unmapped.start(on_unmapped, nullptr) == UCS_OK;
-    const bool notices_allocations =
-        ucm_set_event_handler(UCM_EVENT_MEM_TYPE_ALLOC, 0, on_device_allocation, nullptr) == UCS_OK;
+    const bool notices_allocations = watch_allocations(*driver);
     // Memory may have been allocated before.
     if (!notices_allocations || is_in_use(*driver)) expect_device_memory();
 }
@@ -83,8 +113,17 @@ constinit thread_local recent_allocations recent;
 
 }  // namespace
 
-void watch_device_memory() noexcept {
+device_memory_user::device_memory_user() noexcept {
+    {
+        const std::lock_guard guard(watching().lock);
+        ++watching().users;
+    }
     std::call_once(watching().begun, begin_watching);
+}
+
+device_memory_user::~device_memory_user() {
+    const std::lock_guard guard(watching().lock);
+    if (--watching().users == 0) detail::release_copy_resources();
 }
 
 void expect_device_memory() noexcept {
@@ -112,12 +151,15 @@ memory_at query(const cuda::driver_functions& driver, const void* address) noexc
 
 memory_at detail::ask_driver(const void* address) noexcept {
     const cuda::driver_functions* const driver = cuda::loaded_driver();
-    if (driver == nullptr) return {};
+    if (driver == nullptr || address == nullptr) return {};
     const std::uint64_t number = known_host_pages.begin_query();
-    const memory_at found = query(*driver, address);
-    const bool is_host = found.is_known && !found.device;
-    if (is_host && watching().remembers_pages.load(std::memory_order_relaxed))
-        known_host_pages.add(address, number);
+    memory_at found = query(*driver, address);
+    if (found.device) return found;
+    // If the driver refuses to tell, because a device is lost, what the processor can read counts
+    // as the host's, for this time.
+    const bool is_remembered = found.is_known && watching().remembers_pages.load();
+    found.is_known = is_readable(address);
+    if (found.is_known && is_remembered) known_host_pages.add(address, number);
     return found;
 }
 

@@ -12,8 +12,8 @@ namespace ucs::memory {
 // The memory at an address, as far as the driver tells.
 struct memory_at {
     std::optional<cuda::device_memory> device;  // empty: memory of the host
-    // False if the driver refuses to tell, as it may after a failed operation. Then nothing may
-    // access the memory.
+    // False if nothing may access the address: it is no memory of the host, and no memory of a
+    // device that the driver admits to.
     bool is_known = true;
 };
 
@@ -21,23 +21,29 @@ namespace detail {
 // Set when this process may have memory of a device, and never cleared.
 inline constinit std::atomic<bool> has_device_memory{false};
 inline constinit host_pages known_host_pages;
-// Asks the driver.
+// Asks the driver and the system.
 [[nodiscard]] memory_at ask_driver(const void* address) noexcept;
 [[nodiscard]] bool ask_whether_host(const void* address) noexcept;
 }  // namespace detail
 
-// Begins to watch for memory of devices: loads the CUDA driver if there is one, without
-// initializing it. Must be called before the functions below give a result; later calls do nothing.
-// Any thread.
-void watch_device_memory() noexcept;
+// Must exist while the functions below are used. The first one of the process begins to watch for
+// memory of devices: it loads the CUDA driver if there is one, without initializing it. With the
+// end of the last one, everything is released that copies have taken from the driver. Any thread.
+class device_memory_user {
+public:
+    device_memory_user() noexcept;
+    ~device_memory_user();
+    device_memory_user(const device_memory_user&) = delete;
+    device_memory_user& operator=(const device_memory_user&) = delete;
+};
 
 // Tells the functions below that memory of a device exists, although no allocation was noticed.
 void expect_device_memory() noexcept;
 
-// Returns true if the processor may access the address, which may be null; false also if the driver
-// refuses to tell. In a process that has
-// allocated no memory of a device this is one load; otherwise a few nanoseconds for a page that was
-// seen before, and 0.3 us for others. Any thread.
+// Returns true if the address, which may be null, is memory of the host. Otherwise it is memory of
+// a device (find_device_memory returns it), or no memory at all, such as freed memory of a device.
+// In a process that has allocated no memory of a device this is one load; otherwise a few
+// nanoseconds for a page that was seen before, and 0.3 us for others. Any thread.
 [[nodiscard]] inline bool is_host(const void* address) noexcept {
     if (!detail::has_device_memory.load(std::memory_order_relaxed)) [[likely]]
         return true;

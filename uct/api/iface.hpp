@@ -74,6 +74,7 @@ struct iface_attr {
     std::size_t connections_at_hand = std::numeric_limits<std::size_t>::max();
     scope reach = scope::host;
     poll_cost cost = poll_cost::memory;
+    bool ends_in_progress = false;      // carries no messages, but its progress ends operations
     bool keyed = false;                 // reaches remote memory only as remote_memory of domain()
     bool atomics_of_processor = false;  // see ep::atomic
     bool supports_landing = false;      // receives by am_handler::locate
@@ -81,6 +82,15 @@ struct iface_attr {
     bool claims_process = false;        // its endpoints need ep::bind_to
     bool shows_processes = false;       // has iface::sender_process
     bool uses_descriptor = false;       // an endpoint keeps a descriptor open while it is connected
+
+    // Returns true if the interface reaches memory of devices, and no other.
+    [[nodiscard]] bool reaches_only_devices() const noexcept {
+        return remote_memory.has(UCS_MEMORY_TYPE_CUDA) && !remote_memory.has(UCS_MEMORY_TYPE_HOST);
+    }
+    // Returns false if the interface only copies within its process.
+    [[nodiscard]] bool reaches_peers() const noexcept {
+        return reach != scope::process || ops.has(op::am_short);
+    }
 };
 
 // Receives active messages of one id. Called from progress of the owner. Handlers may send, may

@@ -21,10 +21,10 @@ listing list_driver(const char* transport) {
 cuda_iface::cuda_iface(const resource& where, const iface_params& params,
                        const copy_queue::limits& limits)
     : base_iface(where, params), own_(process_address::next()), copies_(limits) {
-    ucs::memory::watch_device_memory();
     if (ucs::cuda::loaded_driver() != nullptr) export_dmabufs();
     attr_.address_length = sizeof(process_address);
     attr_.cost = poll_cost::memory;
+    attr_.ends_in_progress = true;
     attr_.max_iov = 64;
     attr_.max_rma = ~std::size_t{0};
     for (memory_kinds* const kinds : {&attr_.local_memory, &attr_.remote_memory}) {

@@ -32,6 +32,7 @@ protected:
     const process_address own_;
 
 private:
+    const ucs::memory::device_memory_user device_memory_;
     copy_queue copies_;
 };
 

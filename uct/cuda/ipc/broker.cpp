@@ -103,6 +103,13 @@ private:
 
 broker::broker(const driver_functions& driver) noexcept : driver_(driver) {}
 
+std::shared_ptr<broker> broker::running() noexcept {
+    registry& known = all();
+    const std::lock_guard guard(known.lock);
+    // The child of a fork has no thread of its parent.
+    return known.process == ::getpid() ? known.only.lock() : nullptr;
+}
+
 ucs::result<std::shared_ptr<broker>> broker::get(const driver_functions& driver) {
     registry& known = all();
     const std::lock_guard guard(known.lock);

@@ -35,6 +35,9 @@ public:
     [[nodiscard]] static ucs::result<std::shared_ptr<broker>> get(
         const ucs::cuda::driver_functions& driver);
 
+    // Returns the one of this process, nullptr if none is running.
+    [[nodiscard]] static std::shared_ptr<broker> running() noexcept;
+
     ~broker();
     broker(const broker&) = delete;
     broker& operator=(const broker&) = delete;

@@ -41,7 +41,6 @@ ipc_key key_of(const device_memory& memory, std::span<std::byte> bytes, memory_a
 ucs::result<std::shared_ptr<ipc_domain>> ipc_domain::open(const ucs::config::source& config) {
     const auto options = ucs::config::load<ipc_settings>(config);
     if (!options) return options.status();
-    ucs::memory::watch_device_memory();
     return std::shared_ptr<ipc_domain>(new ipc_domain(*options));
 }
 
@@ -165,8 +164,9 @@ bool ipc_domain::is_own_memory(const ipc_key& key) const {
     if (!memory || memory->type != UCS_MEMORY_TYPE_CUDA) return false;
     if (!memory->contains(begin, key.length)) return false;
     if (key.type == ipc_key::kind::legacy) return memory->buffer_id == key.buffer_id;
-    const std::lock_guard guard(lock_);
-    return broker_ != nullptr && broker_->holds(export_name::unpack(key.handle));
+    // Another domain of this process may have exported it.
+    const std::shared_ptr<broker> exporting = broker::running();
+    return exporting != nullptr && exporting->holds(export_name::unpack(key.handle));
 }
 
 ucs::result<std::unique_ptr<remote_memory>> ipc_domain::attach(std::span<const std::byte> key,

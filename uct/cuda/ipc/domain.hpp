@@ -8,6 +8,7 @@
 
 #include "ucs/config/source.hpp"
 #include "ucs/log/throttle.hpp"
+#include "ucs/memory/device_memory.hpp"
 #include "uct/cuda/ipc/broker.hpp"
 #include "uct/cuda/ipc/mapping_cache.hpp"
 #include "uct/cuda/ipc/opener.hpp"
@@ -83,6 +84,7 @@ private:
     [[nodiscard]] ucs::result<mapping_cache::held> map(const ipc_key& key);
     [[nodiscard]] bool is_own_memory(const ipc_key& key) const;
 
+    const ucs::memory::device_memory_user device_memory_;
     mapping_cache mappings_;
     opener opener_;
     ucs::log::throttle rejected_;
