@@ -5,8 +5,8 @@
 
 namespace ucp::mem {
 
-// Allocates host memory that devices copy from and to fast. Returns nullptr if there is no memory,
-// which is logged. Any thread.
+// Allocates ordinary host memory for data of a device. Returns nullptr if there is no memory, which
+// is logged. Any thread.
 [[nodiscard]] std::byte* allocate_staging(std::size_t length) noexcept;
 void free_staging(std::byte* memory, std::size_t length) noexcept;
 
